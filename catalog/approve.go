@@ -14,6 +14,19 @@ type Consent struct {
 	Reason string  // for the event
 }
 
+// ApprovalOf is the statement that lets a version of a policy delete the rows that are due, for people to type: it
+// says what they have been shown, since both may be others by then. 0 for nobody knows.
+func ApprovalOf(t Table, version, due uint64) string {
+	text := "APPROVE TTL JOB FOR " + t.String()
+	if version > 0 {
+		text += fmt.Sprintf(" VERSION %d", version)
+	}
+	if due > 0 {
+		text += fmt.Sprintf(" SEEN %d ROWS", due)
+	}
+	return text
+}
+
 // margin is how much more than was seen a consent covers, since what was seen is an estimate.
 const margin = 1.2
 
@@ -123,14 +136,15 @@ func (c Consent) rows(w waitingJobs) *uint64 {
 		return nil
 	}
 
-	n := withMargin(*seen)
+	n := Covered(*seen)
 	if w.bound != nil && *w.bound > w.deleted {
 		n = max(n, *w.bound-w.deleted) // which needed no consent
 	}
 	return &n
 }
 
-func withMargin(rows uint64) uint64 { return uint64(margin*float64(rows)) + 1 }
+// Covered is how many rows a consent to some covers.
+func Covered(rows uint64) uint64 { return uint64(margin*float64(rows)) + 1 }
 
 // extend gives a waiting run that many more rows.
 func (s *Store) extend(ctx context.Context, tx *sql.Tx, policy uint64, w waitingJobs, rows *uint64) error {
@@ -161,21 +175,40 @@ func (s *Store) rebind(ctx context.Context, tx *sql.Tx, policy, rows uint64, exa
 // further is a number of rows beyond those that are deleted, or as many as can be counted.
 func further(deleted, rows uint64) uint64 { return deleted + min(rows, 1<<64-1-deleted) }
 
+// Recount writes down how many rows of a job that waits for approval are due by now, and why it waits: whoever has
+// answered since the job was read has not been shown that.
+func (s *Store) Recount(ctx context.Context, job Job, due uint64, reason string) error {
+	return s.tx(ctx, fmt.Sprintf("recount job %d", job.ID), func(tx *sql.Tx) error {
+		if err := s.unchanged(ctx, tx, job, JobNeedsApproval); err != nil {
+			return err
+		}
+		_, err := s.exec(ctx, tx, recountJob, reason, due, job.ID)
+		return err
+	})
+}
+
+// unchanged locks a job that is in a state still, and reports ErrMove if it has left it since it was read.
+func (s *Store) unchanged(ctx context.Context, tx *sql.Tx, job Job, in JobState) error {
+	if _, err := s.lockJob(ctx, tx, job.ID, job.Fence); err != nil {
+		return err
+	}
+	var same bool
+	if err := tx.QueryRowContext(ctx, s.sql(selectSameState), in, job.StateAt, job.ID).Scan(&same); err != nil {
+		return err
+	}
+	if !same {
+		return ErrMove
+	}
+	return nil
+}
+
 // Ask makes a running job wait for approval, with what is known of the rows that are left. It
 // reports ErrMove if the job has changed its state since it was read: somebody may already have
 // answered.
 func (s *Store) Ask(ctx context.Context, actor string, job Job, reason string) error {
 	return s.tx(ctx, fmt.Sprintf("ask for approval of job %d", job.ID), func(tx *sql.Tx) error {
-		if _, err := s.lockJob(ctx, tx, job.ID, job.Fence); err != nil {
+		if err := s.unchanged(ctx, tx, job, JobRunning); err != nil {
 			return err
-		}
-
-		var same bool
-		if err := tx.QueryRowContext(ctx, s.sql(selectSameState), job.StateAt, job.ID).Scan(&same); err != nil {
-			return err
-		}
-		if job.State != JobRunning || !same {
-			return ErrMove
 		}
 		if _, err := s.exec(ctx, tx, restartTasks, job.ID); err != nil {
 			return err

@@ -153,7 +153,7 @@ func (s *Store) approvedSince(ctx context.Context, tx *sql.Tx, jobs []NewJob) er
 	}
 
 	if due := estimated(jobs); !rows.Valid && due != nil {
-		rows.V = withMargin(*due)
+		rows.V = Covered(*due)
 	}
 
 	for i := range jobs {

@@ -182,11 +182,12 @@ const (
 
 	approveJobs = `UPDATE {job} j SET j.waited_us = ` + waitedUntilNow + `, j.state = 'running', j.reason = '',
  j.state_at = UTC_TIMESTAMP(6) WHERE j.policy_id = ? AND j.state = 'needs approval'`
-	selectSameState = `SELECT state = 'running' AND state_at = ? FROM {job} WHERE id = ?`
+	selectSameState = `SELECT state = ? AND state_at = ? FROM {job} WHERE id = ?`
 	askApproval     = `UPDATE {job} j
  SET j.waited_us = ` + waitedUntilNow + `, j.state = 'needs approval', j.reason =
  ?,
  j.estimated_rows = ?, j.state_at = UTC_TIMESTAMP(6) WHERE j.id = ?`
+	recountJob    = `UPDATE {job} SET reason = ?, estimated_rows = ? WHERE id = ?`
 	askAnew       = `UPDATE {task} SET allowed = deleted WHERE policy_id = ? AND state <> 'finished'`
 	boundJobs     = `UPDATE {job} SET bound = ? WHERE policy_id = ?`
 	raiseBound    = `UPDATE {job} SET bound = GREATEST(bound, ?) WHERE policy_id = ?` // NULL stays NULL

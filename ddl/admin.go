@@ -38,6 +38,7 @@ type (
 		Table   Name
 		Version uint64  // of the policy that was looked at; 0 for the present one
 		UpTo    *uint64 // rows; nil for what was seen
+		Seen    *uint64 // rows that were due when somebody looked; nil for as many as are due now
 		Reason  string
 	}
 	// RestorePartition is RESTORE TTL PARTITION.
@@ -139,13 +140,14 @@ func (r *reader) approve() {
 
 	reason := false
 	for ok && !r.done() {
+		bound := a.UpTo != nil || a.Seen != nil
 		switch {
 		case a.Version == 0 && r.take("VERSION"):
 			a.Version, ok = r.count()
-		case a.UpTo == nil && r.take("UP", "TO"):
-			var rows uint64
-			rows, ok = r.count()
-			a.UpTo, ok = &rows, ok && r.take("ROWS")
+		case !bound && r.take("UP", "TO"):
+			a.UpTo, ok = r.rows()
+		case !bound && r.take("SEEN"):
+			a.Seen, ok = r.rows()
 		case !reason && r.take("REASON"):
 			a.Reason, ok = r.stringValue()
 			reason = true
@@ -155,6 +157,12 @@ func (r *reader) approve() {
 	}
 
 	r.close(a, ok, usageApprove)
+}
+
+// rows reads a number of rows.
+func (r *reader) rows() (*uint64, bool) {
+	n, ok := r.count()
+	return &n, ok && r.take("ROWS")
 }
 
 // count reads a number above zero.

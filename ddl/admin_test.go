@@ -27,6 +27,9 @@ func TestAdminStatements(t *testing.T) {
 		"APPROVE TTL JOB FOR t VERSION 3 UP TO 8000 ROWS REASON 'old orders'": &ApproveJob{
 			Table: table("t"), Version: 3, UpTo: new(uint64(8000)), Reason: "old orders",
 		},
+		"APPROVE TTL JOB FOR t VERSION 3 SEEN 8000 ROWS": &ApproveJob{
+			Table: table("t"), Version: 3, Seen: new(uint64(8000)),
+		},
 		"approve ttl job for a.b reason '' up to 1 rows version 18446744073709551615": &ApproveJob{
 			Table: table("a.b"), Version: 1<<64 - 1, UpTo: new(uint64(1)),
 		},

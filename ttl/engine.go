@@ -45,6 +45,7 @@ type Config struct {
 	beforePacket func() // hook for tests: between choosing a batch and sending it
 	afterOpen    []string
 	mostSkew     time.Duration // see catalog.ClockWatch
+	recountEvery time.Duration // see ticker.recount
 }
 
 // Engine starts jobs when they are due and works on their tasks. Any number of engines share one
@@ -83,6 +84,9 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 	}
 	if cfg.Tick <= 0 {
 		cfg.Tick = time.Second
+	}
+	if cfg.recountEvery <= 0 {
+		cfg.recountEvery = time.Minute
 	}
 
 	checks, err := cfg.Checks.Signals()

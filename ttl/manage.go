@@ -102,8 +102,11 @@ func (t *ticker) finish(ctx context.Context, job catalog.Job, end catalog.JobSta
 // nothing is in its way any more.
 func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error {
 	s, known := v.schedule[job.PolicyID]
-	if !known || job.State == catalog.JobNeedsApproval {
+	if !known {
 		return nil
+	}
+	if job.State == catalog.JobNeedsApproval {
+		return t.recount(ctx, v, s, job)
 	}
 	if s.Unread != "" {
 		return t.setState(ctx, job, catalog.JobPaused, s.Unread)
@@ -242,6 +245,11 @@ func (t *ticker) forget(jobs []catalog.Job) {
 	for id := range t.reconsidered {
 		if !slices.ContainsFunc(jobs, func(j catalog.Job) bool { return j.ID == id }) {
 			delete(t.reconsidered, id)
+		}
+	}
+	for id := range t.recounted {
+		if !slices.ContainsFunc(jobs, func(j catalog.Job) bool { return j.PolicyID == id }) {
+			delete(t.recounted, id)
 		}
 	}
 	for id := range t.summedUp {

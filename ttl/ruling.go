@@ -27,22 +27,23 @@ func (r ruling) afterwards() ruling {
 // has used it up.
 func braked(now time.Time, p catalog.Policy, runs []catalog.Run, e plan.Estimate, l limits) ruling {
 	r := plan.Run{Estimate: e, Usual: plan.UsualFor(p, runs, now), Known: p.Approved()}
-	out := ruling{Ruling: l.brake.Of(p.Terms.Options).Judge(r)}
-	if r.Usual.Runs > 0 {
-		usual := uint64(r.Usual.Rows())
-		out.usual = &usual
-	}
+	out := ruling{Ruling: l.brake.Of(p.Terms.Options).Judge(r), usual: r.Usual.Figure()}
 
 	switch rows, given := p.Approval.Consented(runs); {
 	case p.Approval.Required:
-		out.Why = fmt.Sprintf("%s: %s", p.Approval.Reason, e.Due())
+		out.Why = fmt.Sprintf("%s: %s", p.Approval.Reason, r.Due())
 	case given && p.Approved():
-		out.Ruling = out.Consented(e, rows, p.Approval.Exactly)
+		out.Ruling = out.Consented(r, rows, p.Approval.Exactly)
 	}
 
 	if out.Why != "" {
-		out.Why += fmt.Sprintf("; APPROVE TTL JOB FOR %s VERSION %d lets them go", p.Table, p.Version)
+		out.Why = asking(out.Why, p, e)
 	}
 
 	return out
+}
+
+// asking adds what to type to why a run waits.
+func asking(why string, p catalog.Policy, e plan.Estimate) string {
+	return why + "; " + catalog.ApprovalOf(p.Table, p.Version, uint64(max(e.Expired, 0))) + " lets them go"
 }

@@ -48,6 +48,7 @@ type tickerStore interface {
 	LeadJob(ctx context.Context, id, node uint64) (catalog.Job, error)
 	SetJobState(ctx context.Context, id, fence uint64, next catalog.JobState, reason string) error
 	SetJobFacts(ctx context.Context, id, fence uint64, f catalog.JobFacts) error
+	Recount(ctx context.Context, job catalog.Job, due uint64, reason string) error
 	EnoughAhead(ctx context.Context, policy uint64) error
 	Rests(ctx context.Context, policy uint64, now time.Time) (why string, err error)
 	RowsNotTried(ctx context.Context, policy uint64, partition string, since time.Time) ([]string, error)
@@ -87,6 +88,7 @@ type ticker struct {
 	doubted      uint64               // the witness's checks when the clock leapt
 	setbacks     map[uint64]setback   // of policies whose job could not be started
 	reconsidered map[uint64]time.Time // when jobs were
+	recounted    map[uint64]time.Time // when the rows of policies were that wait for approval
 	aheads       aheadLooks
 	aside        int                       // what a partition has become was seen to last, of all that is over
 	counted      map[uint64]*work.Counting // of them, by table, those that are not counted to their end
@@ -98,7 +100,8 @@ func newTicker(e *Engine) *ticker {
 		starter: e.newStarter(), store: e.store, engine: e, news: make(chan struct{}, 1),
 		clock:    catalog.ClockWatch{Skew: e.cfg.mostSkew},
 		setbacks: map[uint64]setback{}, reconsidered: map[uint64]time.Time{},
-		summedUp: map[uint64]bool{}, aheads: aheadLooks{},
+		recounted: map[uint64]time.Time{},
+		summedUp:  map[uint64]bool{}, aheads: aheadLooks{},
 		counted: map[uint64]*work.Counting{},
 	}
 	t.assignChores()

@@ -116,8 +116,7 @@ func judgeApproval(w *Work) (Verdict, bool) {
 	case w.Job != nil && w.Job.State == catalog.JobNeedsApproval:
 		return Verdict{NeedsApproval, w.Job.Reason}, true
 	case w.Job == nil && p.Approval.Required && !p.Approved():
-		return Verdict{NeedsApproval, fmt.Sprintf("%s; APPROVE TTL JOB FOR %s VERSION %d", p.Approval.Reason, p.Table,
-			p.Version)}, true
+		return Verdict{NeedsApproval, p.Approval.Reason + "; " + catalog.ApprovalOf(p.Table, p.Version, 0)}, true
 	default:
 		return Verdict{}, false
 	}

@@ -421,3 +421,25 @@ func TestListsKnowAWindowAtOnce(t *testing.T) {
 		demand("KEEPING UP")
 	})
 }
+
+// TestApprovalCoversWhatWasSeen: whoever says how many rows he has been shown allows those and a fifth more, whatever is
+// due by then.
+func TestApprovalCoversWhatWasSeen(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		b.declare(t, "orders")
+		run(t, db, "INSERT INTO orders VALUES (1, '2001-01-01', ''), (2, '2001-01-01', '')")
+		for statement, want := range map[string]string{
+			"APPROVE TTL JOB FOR orders":              "up to 3 rows",
+			"APPROVE TTL JOB FOR orders SEEN 50 ROWS": "up to 61 rows",
+		} {
+			run(t, db, statement)
+			if got := rows(t, db, "SHOW WARNINGS"); len(got) != 1 || !strings.Contains(got[0], want) {
+				t.Errorf("%s: got %q, want %s", statement, got, want)
+			}
+		}
+		if code, message := refused(t, db, "APPROVE TTL JOB FOR orders SEEN 1 ROWS UP TO 2 ROWS"); code != ddl.CodeSyntax {
+			t.Errorf("both: error %d (%s), want a syntax error", code, message)
+		}
+	})
+}

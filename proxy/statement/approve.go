@@ -26,8 +26,8 @@ func (a *admin) approve(ctx context.Context, s *ddl.ApproveJob) (*reply, error) 
 		return nil, a.otherVersion(p, s.Version)
 	}
 
-	c := catalog.Consent{UpTo: s.UpTo, Reason: s.Reason}
-	if s.UpTo == nil {
+	c := catalog.Consent{UpTo: s.UpTo, Seen: s.Seen, Reason: s.Reason}
+	if s.UpTo == nil && s.Seen == nil {
 		if c.Seen, err = plan.DueNow(ctx, a.q.h.config.DB, a.q.store, p); err != nil {
 			return nil, err
 		}

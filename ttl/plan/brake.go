@@ -64,21 +64,21 @@ type Ruling struct {
 
 // Judge says whether a run is a surprise, and what would be one.
 func (b Brake) Judge(r Run) Ruling {
-	ruling := b.first(r.Estimate)
+	ruling := b.first(r)
 	if r.Known {
 		ruling = b.later(r)
 	}
-	return b.absolute(r.Estimate, ruling)
+	return b.absolute(r, ruling)
 }
 
 // first judges a policy that is new, was changed, or has only seen a tiny table.
-func (b Brake) first(e Estimate) Ruling {
-	part := func(percent int64) int64 { return e.Rows * percent / 100 }
+func (b Brake) first(r Run) Ruling {
+	part := func(percent int64) int64 { return r.Rows * percent / 100 }
 	limit := min(b.MaxRows, max(b.Rows, part(b.Percent)), max(nearlyWholeRows, part(nearlyWholePercent)))
 	if b.Percent == 0 {
 		limit = 0
 	}
-	return b.ruling(b.surprise(e), limit)
+	return b.ruling(b.surprise(r), limit)
 }
 
 // later judges a policy that has been at work. Far more than usual is a surprise, if it is also a
@@ -95,9 +95,8 @@ func (b Brake) later(r Run) Ruling {
 
 	why := ""
 	if b.Percent < 100 && r.Expired > limit {
-		why = fmt.Sprintf("%s, usual are %s, and more than ttl_brake_factor = %d times that, than ttl_brake_rows = "+
-			"%d and ttl_brake_percent = %d",
-			r.Due(), r.Usual, b.Factor, b.Rows, b.Percent)
+		why = fmt.Sprintf("%s, more than ttl_brake_factor = %d times what is usual, than ttl_brake_rows = %d and "+
+			"ttl_brake_percent = %d", r.Due(), b.Factor, b.Rows, b.Percent)
 	}
 
 	return b.ruling(why, limit)
@@ -112,10 +111,10 @@ func (b Brake) ruling(why string, limit int64) Ruling {
 }
 
 // absolute adds what the table itself says of one run.
-func (b Brake) absolute(e Estimate, r Ruling) Ruling {
+func (b Brake) absolute(run Run, r Ruling) Ruling {
 	limit := func(most int64, option string, n int64) {
-		if e.Expired > most && r.Why == "" {
-			r.Why = fmt.Sprintf("%s, more than %s = %d", e.Due(), option, n)
+		if run.Expired > most && r.Why == "" {
+			r.Why = fmt.Sprintf("%s, more than %s = %d", run.Due(), option, n)
 		}
 		if bound := rows(float64(most)); r.Bound == nil || *bound < *r.Bound {
 			r.Bound = bound
@@ -126,7 +125,7 @@ func (b Brake) absolute(e Estimate, r Ruling) Ruling {
 		limit(b.RunRows, ddl.OptionMaxRows, b.RunRows)
 	}
 	if b.RunPercent > 0 {
-		limit(e.Rows*b.RunPercent/100, ddl.OptionMaxPercent, b.RunPercent)
+		limit(run.Rows*b.RunPercent/100, ddl.OptionMaxPercent, b.RunPercent)
 	}
 
 	return r
@@ -140,12 +139,12 @@ func rows(n float64) *uint64 {
 // Consented is the ruling on a run that a person has agreed to: to a number of rows, or to what it
 // finds. A number that a person named is kept to the row; any other also covers what needs no
 // approval.
-func (r Ruling) Consented(e Estimate, to *uint64, exactly bool) Ruling {
+func (r Ruling) Consented(run Run, to *uint64, exactly bool) Ruling {
 	if r.Bound == nil && !exactly {
 		return Ruling{}
 	}
 
-	bound := rows(margin * float64(e.Expired))
+	bound := rows(margin * float64(run.Expired))
 	if to != nil {
 		bound = to
 	}
@@ -154,8 +153,8 @@ func (r Ruling) Consented(e Estimate, to *uint64, exactly bool) Ruling {
 	}
 
 	why := ""
-	if uint64(max(e.Expired, 0)) > *bound {
-		why = fmt.Sprintf("%s, and %d were approved", e.Due(), *bound)
+	if uint64(max(run.Expired, 0)) > *bound {
+		why = fmt.Sprintf("%s, and %d were approved", run.Due(), *bound)
 	}
 
 	return Ruling{Why: why, Bound: bound}
@@ -167,28 +166,35 @@ func (e Estimate) Tiny() bool { return e.Rows <= nearlyWholeRows }
 
 // surprise says why so many rows are too many for a policy that has not been at work; empty when they
 // are not.
-func (b Brake) surprise(e Estimate) string {
-	percent := int64(100 * e.Share())
+func (b Brake) surprise(r Run) string {
+	percent := int64(100 * r.Share())
 	switch {
 	case b.Percent >= 100:
 		return ""
-	case b.Percent == 0 && e.Expired > 0:
-		return fmt.Sprintf("%s, and ttl_brake_percent is 0", e.Due())
-	case e.Expired > b.MaxRows:
-		return fmt.Sprintf("%s, more than ttl_brake_max_rows = %d", e.Due(), b.MaxRows)
-	case e.Expired > b.Rows && percent >= b.Percent:
-		return fmt.Sprintf("%s, more than ttl_brake_rows = %d and ttl_brake_percent = %d", e.Due(), b.Rows, b.Percent)
-	case e.Rows > nearlyWholeRows && percent >= nearlyWholePercent:
-		return fmt.Sprintf("%s, nearly the whole table", e.Due())
+	case b.Percent == 0 && r.Expired > 0:
+		return fmt.Sprintf("%s, and ttl_brake_percent is 0", r.Due())
+	case r.Expired > b.MaxRows:
+		return fmt.Sprintf("%s, more than ttl_brake_max_rows = %d", r.Due(), b.MaxRows)
+	case r.Expired > b.Rows && percent >= b.Percent:
+		return fmt.Sprintf("%s, more than ttl_brake_rows = %d and ttl_brake_percent = %d", r.Due(), b.Rows, b.Percent)
+	case r.Rows > nearlyWholeRows && percent >= nearlyWholePercent:
+		return fmt.Sprintf("%s, nearly the whole table", r.Due())
 	default:
 		return ""
 	}
 }
 
-// Due says how many rows are due, in words.
-func (e Estimate) Due() string {
-	return fmt.Sprintf("%s of %s rows (%.0f %%) are due",
+// Due says how many rows are due, and how many usually are, in words.
+func (r Run) Due() string { return r.Against(r.Usual.Figure()) }
+
+// Against says how many rows are due, and how many usually are, in words; nil is what nobody knows.
+func (e Estimate) Against(usual *uint64) string {
+	text := fmt.Sprintf("%s of %s rows (%.0f %%) are due, ",
 		about(e.Expired, e.DueExact), about(e.Rows, e.Exact), 100*e.Share())
+	if usual == nil {
+		return text + "nobody knows yet how many are usual"
+	}
+	return text + fmt.Sprintf("usual are about %d", *usual)
 }
 
 // about writes a number that was counted, or only estimated.

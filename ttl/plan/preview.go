@@ -262,9 +262,11 @@ func (v *preview) after(days int) (Cutoff, *Statements, error) {
 
 // brake says why a job that starts now would wait for approval.
 func (v *preview) brake() string {
-	e := v.inAll().With(v.staying.Along())
-	return v.Brake.Of(v.Terms.Options).Judge(Run{Estimate: e, Known: v.Known, Usual: v.Usual}).Why
+	return v.Brake.Of(v.Terms.Options).Judge(Run{Estimate: v.toGo(), Known: v.Known, Usual: v.Usual}).Why
 }
+
+// toGo is what a job that starts now would delete, with all that goes along.
+func (v *preview) toGo() Estimate { return v.inAll().With(v.staying.Along()) }
 
 func (v *preview) answer() *Preview {
 	all := v.inAll()

@@ -50,7 +50,8 @@ func (v *preview) warnings(p *Preview) []string {
 		}
 	}
 
-	warn(p.Brake != "", "the next job will wait for APPROVE TTL JOB FOR %s: %s", v.Table, p.Brake)
+	warn(p.Brake != "", "the next job will wait for %s: %s",
+		catalog.ApprovalOf(v.Table, p.Version, uint64(max(v.toGo().Expired, 0))), p.Brake)
 	warn(!v.Rule.Enabled, "TTL_ENABLE is 'OFF': nothing will be deleted")
 	warn(p.Plan == Refuse, "no plan is affordable, so the job will fail: %s", p.PlanReason)
 	late := v.timesOut(p)

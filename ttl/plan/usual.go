@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -109,7 +108,10 @@ func (u *Usual) learn(all []found) {
 // those that come in it.
 func (u Usual) Rows() float64 { return max(u.Most, u.PerHour*u.Hours) }
 
-// String is the figure for people.
-func (u Usual) String() string {
-	return fmt.Sprintf("about %.0f", math.Round(u.Rows()))
+// Figure is Rows for people; nil when no run has told.
+func (u Usual) Figure() *uint64 {
+	if u.Runs == 0 {
+		return nil
+	}
+	return new(uint64(math.Round(u.Rows())))
 }

@@ -105,20 +105,24 @@ func (w *worker) overBound(ctx context.Context, task catalog.Task) error {
 
 	due := job.Counts.Deleted + uint64(max(left.Expired, 0))
 	job.EstimatedRows = &due
-	bound := uint64(0)
-	if job.Bound != nil {
-		bound = *job.Bound
-	}
-
-	reason := fmt.Sprintf("the run may delete %d rows, this job has deleted %d, and %s; APPROVE TTL JOB FOR "+
-		"%s VERSION %d lets them go",
-		bound, job.Counts.Deleted, left.Due(), job.Table, job.Version)
+	reason := UsedUp(job, left)
 	if err := w.Store.Ask(ctx, w.Actor(), job, reason); err != nil {
 		return err
 	}
 
 	w.Log.LogAttrs(ctx, slog.LevelWarn, "job waits for approval", append(JobAttrs(job), slog.String("why", reason))...)
 	return nil
+}
+
+// UsedUp says why a job waits for approval that has deleted what it may.
+func UsedUp(job catalog.Job, left plan.Estimate) string {
+	bound := uint64(0)
+	if job.Bound != nil {
+		bound = *job.Bound
+	}
+	return fmt.Sprintf("the run may delete %d rows, this job has deleted %d, and %s; %s lets them go", bound,
+		job.Counts.Deleted, left.Against(job.UsualRows),
+		catalog.ApprovalOf(job.Table, job.Version, uint64(max(left.Expired, 0))))
 }
 
 // leftOf estimates how much of a job's table or partition is still due.
@@ -136,19 +140,24 @@ func (w *worker) leftOf(ctx context.Context, job catalog.Job) (plan.Estimate, er
 		return plan.Estimate{}, err
 	}
 
-	rows := facts.Rows
-	for _, p := range facts.Partitions {
-		if p.Name == job.Partition {
-			rows = p.Rows
-		}
-	}
-
 	stay, _, err := plan.ReadStaying(ctx, w.session, policy.Terms, &facts.Layout, facts.Children)
 	if err != nil {
 		return plan.Estimate{}, err
 	}
 
-	s := plan.StatementsOf(&facts.Layout, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral, stay)
-	e, err := s.Estimate(ctx, w.session, rows)
+	_, e, err := Left(ctx, w.session, job, policy, facts, stay)
 	return e.With(stay.Along()), err
+}
+
+// Left estimates how much of a job's table or partition is still due, without what goes along.
+func Left(
+	ctx context.Context, q tables.Querier, job catalog.Job, p catalog.Policy, f *tables.Facts, stay plan.Staying,
+) (*plan.Statements, plan.Estimate, error) {
+	rows := f.Rows
+	if part, there := f.Partition(job.Partition); there {
+		rows = part.Rows
+	}
+	s := plan.StatementsOf(&f.Layout, job.Partition, p.Rule.Column, job.CutoffLiteral, job.FloorLiteral, stay)
+	e, err := s.Estimate(ctx, q, rows)
+	return s, e, err
 }
