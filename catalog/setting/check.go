@@ -75,7 +75,10 @@ func checkBool(value string) (string, error) {
 
 func (s Setting) checkInt(value string) (string, *ddl.Error, *ddl.Error) {
 	n, ok := new(big.Int).SetString(strings.TrimSpace(value), 10)
-	if !ok {
+	if !ok && s.Alias == "" {
+		return "", nil, s.wrongValue(value, fmt.Errorf("it takes a whole number, %s", s.Allowed()))
+	}
+	if !ok { // as TiDB says it of its own
 		text := fmt.Sprintf("Incorrect argument type to variable '%s'", s.spelling())
 		return "", nil, &ddl.Error{Code: ddl.CodeWrongType, State: "42000", Message: text}
 	}
@@ -101,6 +104,9 @@ func (s Setting) checkInt(value string) (string, *ddl.Error, *ddl.Error) {
 // checkDuration keeps the text. The minimum is in seconds.
 func (s Setting) checkDuration(value string) (string, *ddl.Error, *ddl.Error) {
 	d, err := ddl.Duration(value)
+	if err == nil && value == "" { // which is 0 for a TTL_JOB_INTERVAL
+		err = errors.New("it takes a " + s.Allowed())
+	}
 	if err != nil {
 		return "", nil, s.wrongValue(value, err)
 	}

@@ -1,6 +1,7 @@
 package setting
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,14 @@ func TestCheckFollowsTiDBAndMySQL(t *testing.T) {
 		{StaleHold, "0s", "1s", 1292, 0},
 		{StaleHold, "1d12h", "1d12h", 0, 0},
 		{StaleHold, "soon", "", 0, 1231},
+		{StaleHold, "", "", 0, 1231},
+		{JobTimeout, "", "", 0, 1231},
+		{DefaultJobInterval, "", "", 0, 1231},
+		{DefaultJobInterval, " ", "", 0, 1231},
+		{ThrottleReplicaLag, "", "", 0, 1231},
+		{ThrottleThreads, "", "", 0, 1231},
+		{ThrottleThreads, "abc", "", 0, 1231},
+		{BrakeRows, "1e3", "", 0, 1231},
 		{PartitionLockWait, "0s", "1s", 1292, 0},
 		{PartitionLockWait, "5s", "5s", 0, 0},
 		{PartitionLockWait, "1d", "5s", 1292, 0},
@@ -128,6 +137,27 @@ func TestCheckFollowsTiDBAndMySQL(t *testing.T) {
 		if got != c.want || code(warning) != c.warning || code(refusal) != c.refusal {
 			t.Errorf("%s = %s: got %q, warning %v, refusal %v, want %q, %d, %d",
 				c.name, c.value, got, warning, refusal, c.want, c.warning, c.refusal)
+		}
+	}
+}
+
+// TestNonsenseIsRefusedWithWhatIsTaken: no setting takes anything for a value that it is not, and the error says what it
+// takes. TiDB's numbers say what they do there.
+func TestNonsenseIsRefusedWithWhatIsTaken(t *testing.T) {
+	t.Parallel()
+	for _, s := range All() {
+		for _, nonsense := range []string{"", "abc?", "1 2"} {
+			if nonsense == "" && slices.Contains([]Kind{KindZone, KindRates, KindHosts}, s.Kind) {
+				continue // for none
+			}
+			want, says := uint16(1231), "Variable '"+s.Name+"' can't be set to the value of '"+nonsense+"': "
+			if s.Kind == KindInt && s.Alias != "" {
+				want, says = 1232, "Incorrect argument type to variable '"+s.Name+"'"
+			}
+			if got, warning, refusal := s.Check(nonsense, time.UTC); code(refusal) != want || warning != nil || got != "" ||
+				!strings.HasPrefix(refusal.Message, says) {
+				t.Errorf("%s = '%s': got %q, warning %v, refusal %v, want %d", s.Name, nonsense, got, warning, refusal, want)
+			}
 		}
 	}
 }
