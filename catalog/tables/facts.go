@@ -84,16 +84,21 @@ func (f *Facts) readTable(ctx context.Context, q Querier) error {
 // Unfit says why nothing can be deleted from a table of this kind; empty when it can.
 func (f *Facts) Unfit() string {
 	switch {
+	case f.Type == systemVersioned:
+		return "the table is a system versioned one: deleted rows would stay as history"
 	case f.Type != baseTable:
-		return "the table is a " + strings.ToLower(f.Type) + " one: deleted rows would stay as history"
+		return "it is a " + strings.ToLower(f.Type) + ", not a table with rows of its own"
 	case f.Engine != "InnoDB":
 		return "the table's engine is " + f.Engine + ", not InnoDB: a batch could not be rolled back"
 	}
 	return ""
 }
 
-// baseTable is the TABLE_TYPE of ordinary tables.
-const baseTable = "BASE TABLE"
+// The TABLE_TYPE of ordinary tables, and of MariaDB's that keep deleted rows.
+const (
+	baseTable       = "BASE TABLE"
+	systemVersioned = "SYSTEM VERSIONED"
+)
 
 // Unfit answers [Facts.Unfit] when nothing else is asked about the table.
 func Unfit(ctx context.Context, q Querier, schema, table string) (string, error) {
