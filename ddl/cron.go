@@ -13,18 +13,28 @@ import (
 var ErrCron = errors.New("not a valid schedule")
 
 // Cron is a schedule of five fields: minute, hour, day of the month, month, day of the week. Each
-// is *, a number, a range a-b, a step */n or a-b/n, or a list of these. Sunday is 0 or 7. As
-// everywhere, when both days are restricted, either of them is enough.
+// is *, a number, a range a-b, a step */n or a-b/n, or a list of these. Months and days of the week
+// have names, too: jan, sun. Sunday is 0 or 7. As everywhere, when both days are restricted, either of
+// them is enough.
 type Cron struct {
 	minute, hour, day, month, weekday uint64 // bit n: the value n matches
 	anyDay, anyWeekday                bool
 }
 
-// cronFields are the names and ranges of the five fields.
-var cronFields = []struct {
+// cronField is one of the five: its name, its range, and the words for numbers of it, from the first on.
+type cronField struct {
 	name        string
 	first, last int
-}{{"minute", 0, 59}, {"hour", 0, 23}, {"day of the month", 1, 31}, {"month", 1, 12}, {"day of the week", 0, 7}}
+	words       []string
+}
+
+var cronFields = []cronField{
+	{"minute", 0, 59, nil},
+	{"hour", 0, 23, nil},
+	{"day of the month", 1, 31, nil},
+	{"month", 1, 12, strings.Fields("jan feb mar apr may jun jul aug sep oct nov dec")},
+	{"day of the week", 0, 7, append(dayNames[:], dayNames[0])},
+}
 
 // ParseCron reads the value of TTL_CRON.
 func ParseCron(text string) (Cron, error) {
@@ -36,7 +46,7 @@ func ParseCron(text string) (Cron, error) {
 
 	var sets [5]uint64
 	for i, f := range cronFields {
-		set, err := cronField(fields[i], f.first, f.last)
+		set, err := f.read(fields[i])
 		if err != nil {
 			return Cron{}, fmt.Errorf("%w: %s '%s' %w", ErrCron, f.name, fields[i], err)
 		}
@@ -55,27 +65,27 @@ func ParseCron(text string) (Cron, error) {
 	return c, nil
 }
 
-func cronField(text string, first, last int) (set uint64, err error) {
+func (f cronField) read(text string) (set uint64, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		span, stepText, stepped := strings.Cut(part, "/")
-		from, to, step := first, last, 1
+		from, to, step := f.first, f.last, 1
 		if span != "*" {
 			a, b, ranged := strings.Cut(span, "-")
-			if from, err = cronNumber(a, first, last); err != nil {
+			if from, err = f.number(a, f.first); err != nil {
 				return 0, err
 			}
 
 			if to = from; ranged {
-				if to, err = cronNumber(b, from, last); err != nil {
+				if to, err = f.number(b, from); err != nil {
 					return 0, err
 				}
 			} else if stepped {
-				to = last
+				to = f.last
 			}
 		}
 
 		if stepped {
-			if step, err = cronNumber(stepText, 1, last); err != nil {
+			if step, err = cronNumber(stepText, 1, f.last); err != nil {
 				return 0, err
 			}
 		}
@@ -85,6 +95,16 @@ func cronField(text string, first, last int) (set uint64, err error) {
 		}
 	}
 	return set, nil
+}
+
+// number reads a number or its word, least or more: sat-sun ends with the Sunday that is 7.
+func (f cronField) number(text string, least int) (int, error) {
+	for i, word := range f.words {
+		if n := f.first + i; n >= least && strings.EqualFold(text, word) {
+			return n, nil
+		}
+	}
+	return cronNumber(text, least, f.last)
 }
 
 func cronNumber(text string, first, last int) (int, error) {
