@@ -72,6 +72,25 @@ func (i Intent) target() Table {
 	return i.Table
 }
 
+// DiscardTablespace is what Imports says of the statement that makes room for rows.
+const DiscardTablespace = "DISCARD TABLESPACE"
+
+// brought says why the rows of a table are not those that were approved.
+func (g *StageInfo) brought() string {
+	if g.Imports == DiscardTablespace {
+		return "rows were taken out by DISCARD TABLESPACE, and others may have come in their place"
+	}
+	return "rows were brought in by " + g.Imports
+}
+
+// brings says the same while the statement is being carried out.
+func (g *StageInfo) brings() string {
+	if g.Imports == DiscardTablespace {
+		return "rows are being taken out by DISCARD TABLESPACE"
+	}
+	return "rows are being brought in by " + g.Imports
+}
+
 // StageInfo is what the catalog remembers about a DDL in flight.
 type StageInfo struct {
 	Client Client

@@ -201,7 +201,7 @@ func (e ending) followed(after looks) ending {
 	}
 	e.anew = imports != "" || g.Redates || g.Kind == IntentReplace
 	if imports != "" {
-		e.require = "rows were brought in by " + g.Imports
+		e.require = g.brought()
 		e.kind, e.text = EventBraked, e.require+": no approval given before covers them"
 	}
 	if why := g.Identity.Scattered(e.seen.Incarnation); why != "" && len(e.seen.Incarnation) == 1 && !g.Arm {

@@ -89,6 +89,7 @@ func TestImportedRowsAreNotApproved(t *testing.T) {
 		}{
 			"imported":        {Intent{Kind: IntentAlter, Imports: "EXCHANGE PARTITION"}, true, (*Staged).Commit},
 			"perhapsimported": {Intent{Kind: IntentAlter, Imports: "IMPORT TABLESPACE"}, true, (*Staged).Settle},
+			"discarded":       {Intent{Kind: IntentAlter, Imports: DiscardTablespace}, true, (*Staged).Commit},
 			"replaced":        {Intent{Kind: IntentReplace, Rule: &rule}, false, (*Staged).Commit},
 		} {
 			p := b.declare(t, b.table(t, name))
@@ -106,7 +107,11 @@ func TestImportedRowsAreNotApproved(t *testing.T) {
 			if err != nil || !got.Armed() || got.Approved() || got.Approval.Required != c.required {
 				t.Errorf("%s: got %+v, %v, want it armed and not approved, required %v", name, got, err, c.required)
 			}
-			if c.required && got.Approval.Reason != "rows were brought in by "+c.intent.Imports {
+			want := "rows were brought in by " + c.intent.Imports
+			if name == "discarded" {
+				want = "rows were taken out by DISCARD TABLESPACE, and others may have come in their place"
+			}
+			if c.required && got.Approval.Reason != want {
 				t.Errorf("%s: got reason %q", name, got.Approval.Reason)
 			}
 			if _, err := b.Job(t.Context(), job.ID); !errors.Is(err, ErrNoJob) {

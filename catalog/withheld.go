@@ -65,7 +65,7 @@ func (p Policy) asks() string {
 	case p.Stage.FromDump:
 		return fromDump
 	case p.Stage.Imports != "":
-		return "rows are being brought in by " + p.Stage.Imports
+		return p.Stage.brings()
 	default:
 		return ""
 	}

@@ -138,8 +138,10 @@ func one(s Spec) []Spec { return []Spec{s} }
 // table.
 func (l *optionList) partitionChange() Change {
 	switch {
-	case l.oneOf(l.current(), "DISCARD", "IMPORT"):
+	case l.oneOf(l.current(), "IMPORT"):
 		return ImportTablespace
+	case l.oneOf(l.current(), "DISCARD"):
+		return DiscardTablespace
 	case l.peek(0, "TRUNCATE", "PARTITION"):
 		return TruncatePartition
 	case l.peek(0, "OPTIMIZE", "PARTITION"), l.peek(0, "REPAIR", "PARTITION"):

@@ -135,7 +135,8 @@ const (
 	ExchangePartition
 	ConvertPartition // CONVERT PARTITION p TO TABLE t
 	ConvertTable     // CONVERT TABLE t TO PARTITION p
-	ImportTablespace // also DISCARD, which comes before
+	ImportTablespace
+	DiscardTablespace // which comes before
 	DropPartition
 	TruncatePartition
 	MaintainPartition // OPTIMIZE and REPAIR
@@ -148,7 +149,7 @@ const (
 func (c Change) String() string {
 	return [...]string{
 		"other", "add column", "drop column", "change column", "rename column", "rename table", "add foreign key",
-		"add primary key", "exchange partition", "convert partition", "convert table", "import tablespace",
+		"add primary key", "exchange partition", "convert partition", "convert table", "import tablespace", "discard tablespace",
 		"drop partition", "truncate partition", "maintain partition", "harmless",
 	}[c]
 }

@@ -134,6 +134,8 @@ func bringsIn(s ddl.Spec) (own, other string, moves bool) {
 		return "", "CONVERT PARTITION TO TABLE", true
 	case ddl.ImportTablespace:
 		return "IMPORT TABLESPACE", "", false
+	case ddl.DiscardTablespace: // it makes room for others, which may come around the proxy
+		return catalog.DiscardTablespace, "", false
 	default:
 		return "", "", false
 	}
