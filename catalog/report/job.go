@@ -68,7 +68,7 @@ var jobFields = map[string]jobField{
 
 	"Rows_due":        {Type: Unsigned, value: func(x *jobLine) any { return number(x.job.EstimatedRows) }},
 	"Rows_usual":      {Type: Unsigned, value: func(x *jobLine) any { return number(x.job.UsualRows) }},
-	"Rows_allowed":    {Type: Unsigned, value: func(x *jobLine) any { return number(x.job.Bound) }},
+	"Rows_allowed":    {Type: Unsigned, value: allowed},
 	"Version":         {Type: Unsigned, value: func(x *jobLine) any { return x.job.Version }},
 	"Rows_deleted":    {Type: Unsigned, value: func(x *jobLine) any { return x.job.Counts.Deleted }},
 	"Rows_refreshed":  {Type: Unsigned, value: func(x *jobLine) any { return x.job.Counts.Refreshed }},
@@ -135,6 +135,15 @@ func reasonOf(x *jobLine) any {
 		return orNull(x.held)
 	}
 	return x.job.Reason
+}
+
+// allowed is how many rows the job's run may delete. What the brake would have let go is no bound of a job that waits: it
+// may delete no more than it has.
+func allowed(x *jobLine) any {
+	if x.job.State == catalog.JobNeedsApproval {
+		return x.job.Counts.Deleted
+	}
+	return number(x.job.Bound)
 }
 
 // tasks is "finished/all".

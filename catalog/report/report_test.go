@@ -229,6 +229,22 @@ func paused(reason string) *catalog.Job {
 	return j
 }
 
+// TestAllowed: a job that waits for approval may delete no more than it has, whatever the brake would have let go.
+func TestAllowed(t *testing.T) {
+	t.Parallel()
+	waiting := braked()
+	waiting.Bound, waiting.Counts.Deleted = new(uint64(14_400)), 200
+	going := running(time.Minute, 1000, 200)
+	going.Bound = new(uint64(14_400))
+	for job, want := range map[*catalog.Job]any{
+		waiting: uint64(200), going: uint64(14_400), running(time.Minute, 1000, 200): nil,
+	} {
+		if got := allowed(&jobLine{job: job}); got != want {
+			t.Errorf("%s: got %v, want %v", job.State, got, want)
+		}
+	}
+}
+
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	along := running(100*time.Second, 10, 1000) // the estimate was far too low
