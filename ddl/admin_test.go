@@ -173,10 +173,21 @@ func TestSetTellsOurVariablesFromTheServers(t *testing.T) {
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	for sql, want := range map[string]string{
-		"SELECT @@ttl_job_enable":                                                                   "SELECT <var item>",
-		"SELECT 1, @@global.tidb_ttl_running_tasks FROM dual":                                       "SELECT 1, <var item> FROM dual",
-		"SELECT @@ttl_job_enable x, (SELECT @@ttl_brake_rows)":                                      "SELECT <var> x, (SELECT <var item>)",
-		"SELECT CONCAT(@@ttl_job_enable, 'x') WHERE @@ttl_a = 1":                                    "SELECT CONCAT(<var>, 'x') WHERE <var> = 1",
+		"SELECT @@ttl_job_enable":                                "SELECT <var item>",
+		"SELECT 1, @@global.tidb_ttl_running_tasks FROM dual":    "SELECT 1, <var item> FROM dual",
+		"SELECT @@ttl_job_enable x, (SELECT @@ttl_brake_rows)":   "SELECT <var> x, (SELECT <var item>) <as (SELECT @@ttl_brake_rows)>",
+		"SELECT CONCAT(@@ttl_job_enable, 'x') WHERE @@ttl_a = 1": "SELECT CONCAT(<var>, 'x') <as CONCAT(@@ttl_job_enable, 'x')> WHERE <var> = 1",
+		"SELECT @@TTL_batch_target_ms+1":                         "SELECT <var>+1 <as @@TTL_batch_target_ms+1>",
+		"SELECT DISTINCT 1 + @@ttl_brake_rows, a, 2 FROM t":      "SELECT DISTINCT 1 + <var> <as 1 + @@ttl_brake_rows>, a, 2 FROM t",
+		"SELECT @@ttl_brake_rows + t.a, @@ttl_brake_rows = 'a'": "SELECT <var> + t.a <as @@ttl_brake_rows + t.a>, " +
+			"<var> = 'a' <as @@ttl_brake_rows = 'a'>",
+		"SELECT @@ttl_brake_rows+1 a, (@@ttl_brake_rows) `b`, @@ttl_brake_rows 'c', 1 AS d": "SELECT <var>+1 a, (<var>) `b`, " +
+			"<var> 'c', 1 AS d",
+		"SELECT 1 FROM (SELECT (@@ttl_brake_rows)) AS x HAVING @@ttl_brake_rows > 1": "SELECT 1 FROM (SELECT (<var>) " +
+			"<as (@@ttl_brake_rows)>) AS x HAVING <var> > 1",
+		"SELECT (SELECT COUNT(*) FROM mysql.tidb_ttl_task), 1": "SELECT (SELECT COUNT(*) FROM <mysql table>) " +
+			"<as (SELECT COUNT(*) FROM mysql.tidb_ttl_task)>, 1",
+		"SELECT CASE WHEN @@ttl_brake_rows THEN 1 END":                                              "SELECT CASE WHEN <var> THEN 1 END",
 		"SET @a = @@ttl_job_enable":                                                                 "SET @a = <var>",
 		"SELECT * FROM mysql.tidb_ttl_task":                                                         "SELECT * FROM <mysql table>",
 		"SELECT * FROM `mysql`.`tidb_ttl_task` AS t":                                                "SELECT * FROM <mysql table aliased> AS t",
@@ -198,6 +209,8 @@ func TestReferences(t *testing.T) {
 
 func mark(ref Reference) string {
 	switch {
+	case ref.Column != "":
+		return " <as " + ref.Column + ">"
 	case ref.Variable != "" && ref.Item:
 		return "<var item>"
 	case ref.Variable != "":

@@ -25,6 +25,10 @@ type Reference struct {
 	// Prefix is set when this is not the table but a column of it: mysql.table.column.
 	Prefix bool
 
+	// Column is the text of a column of a result that reads something of ours, whose end this is: the
+	// server would name the column after what stands there instead. It is the only one of such a place.
+	Column string
+
 	start, end int // in the packet
 }
 
@@ -53,10 +57,11 @@ func (s *Statement) Substitute(references []Reference, with func(ref Reference, 
 
 // references looks through a statement for @@ttl_… and for TiDB's tables.
 func (r *reader) references() {
-	w := &referenceWalk{reader: r, levels: make([]bool, 1)}
+	w := &referenceWalk{reader: r, levels: make([]level, 1)}
 	for r.at = 0; !r.done(); {
 		w.step()
 	}
+	w.endColumn()
 	if len(w.found) > 0 {
 		r.st.Action = &ReadNames{References: w.found}
 	}
@@ -65,8 +70,7 @@ func (r *reader) references() {
 // referenceWalk goes over the tokens of a statement once.
 type referenceWalk struct {
 	*reader
-	// levels says for each open parenthesis whether the columns of a result are being listed there.
-	levels []bool
+	levels []level
 	found  []Reference
 }
 
@@ -74,13 +78,19 @@ func (w *referenceWalk) step() {
 	t := w.current()
 	switch {
 	case w.is(t, '('):
-		w.levels = append(w.levels, false)
+		w.levels = append(w.levels, level{})
 	case w.is(t, ')'):
-		w.levels = w.levels[:max(1, len(w.levels)-1)]
+		w.closeLevel()
 	case w.keyword(t, "SELECT"):
-		w.levels[len(w.levels)-1] = true
-	case w.oneOf(t, "FROM", "INTO", "WHERE", "LIMIT", "UNION", "ORDER"):
-		w.levels[len(w.levels)-1] = false
+		*w.inner() = level{list: true, first: w.at + 1, ever: w.inner().ever}
+	case w.inner().list && w.is(t, ','):
+		w.endColumn()
+		w.inner().first = w.at + 1
+	case w.inner().list && w.inner().first == w.at && w.oneOf(t, selectOptions...):
+		w.inner().first++
+	case w.oneOf(t, behindColumns...):
+		w.endColumn()
+		w.inner().list = false
 	case strings.HasPrefix(w.text[t.start:], "@@"):
 		w.variable()
 		return
@@ -107,24 +117,25 @@ func (w *referenceWalk) variable() {
 	if !ok || !OurVariable(name) {
 		return
 	}
-	w.found = append(w.found, Reference{
+	ref := Reference{
 		Variable: strings.ToLower(name), Scope: scope, Item: w.item(before),
 		start: start, end: w.behind().end,
-	})
+	}
+	w.found = append(w.found, ref)
+	w.reads()
 }
 
 // item reports whether what was just read is, alone between before and the current token, a column
 // of a result.
 func (w *referenceWalk) item(before token) bool {
-	if !w.levels[len(w.levels)-1] {
+	if !w.inner().list {
 		return false
 	}
-	if !w.is(before, ',') && !w.oneOf(before, "SELECT", "DISTINCT", "ALL", "SQL_NO_CACHE") {
+	if !w.is(before, ',') && !w.keyword(before, "SELECT") && !w.oneOf(before, selectOptions...) {
 		return false
 	}
 	next := w.current()
-	return w.done() || w.is(next, ',') || w.is(next, ')') ||
-		w.oneOf(next, "FROM", "INTO", "WHERE", "LIMIT", "UNION", "ORDER")
+	return w.done() || w.is(next, ',') || w.is(next, ')') || w.oneOf(next, behindColumns...)
 }
 
 // table reads [mysql.]table[.column].
@@ -153,6 +164,9 @@ func (w *referenceWalk) table() {
 
 	ref.Aliased = w.aliased()
 	w.found = append(w.found, ref)
+	if !ref.Prefix { // a column is named after itself, whatever stands in front of it
+		w.reads()
+	}
 }
 
 // aliased reports whether another name follows.

@@ -93,6 +93,9 @@ func readVariable(name string) string { return "@`ttlproxy " + name + "`" }
 func ourReferences(s *ddl.ReadNames, schema string) ([]ddl.Reference, error) {
 	var refs []ddl.Reference
 	for _, ref := range s.References {
+		if ref.Column != "" {
+			refs = append(refs, ref)
+		}
 		if ref.Table != "" && (ref.Qualified || schema == "mysql") {
 			refs = append(refs, ref)
 		}
@@ -125,7 +128,7 @@ func (a *admin) valuesOf(ctx context.Context, refs []ddl.Reference) (map[string]
 	var settings setting.Values
 	for _, ref := range refs {
 		name := ref.Variable + ref.Table
-		if _, done := values[name]; done {
+		if _, done := values[name]; done || name == "" {
 			continue
 		}
 
@@ -197,6 +200,8 @@ func (a *admin) tidbTable(ctx context.Context, name string) (l report.List, err 
 // substitute is what stands in a statement in place of a reference.
 func substitute(ref ddl.Reference, spelled, value string) string {
 	switch {
+	case ref.Column != "":
+		return " AS " + ddl.Quote(ref.Column)
 	case ref.Variable != "" && ref.Item:
 		return value + " AS " + ddl.Quote(spelled) // the column keeps its name
 	case ref.Variable != "":

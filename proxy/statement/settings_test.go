@@ -294,3 +294,39 @@ func TestWarningsOfTheServerAreItsOwn(t *testing.T) {
 		}
 	})
 }
+
+// TestColumnsKeepTheirNames: a column that reads one of our settings has the name that the server gives to one which
+// reads a setting of its own.
+func TestColumnsKeepTheirNames(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		const ours, theirs = "@@TTL_BATCH_TARGET_MS", "@@MAX_CONNECTIONS"
+		columns := func(db *sql.DB, query string) []string {
+			r, err := db.QueryContext(t.Context(), query)
+			if err != nil {
+				t.Fatalf("%s: %v", query, err)
+			}
+			defer r.Close()
+			names, err := r.Columns()
+			if err != nil || r.Err() != nil {
+				t.Fatalf("%s: %v, %v", query, err, r.Err())
+			}
+			return names
+		}
+
+		long := " + " + strings.Repeat("1 + ", 50) + "1"
+		for _, query := range []string{
+			"SELECT $+1", "SELECT 2  *  $ , $", "SELECT ($), CONCAT($, 'x') FROM dual", "SELECT $ = 'a', -$", "SELECT $ + 1 a",
+			"SELECT DISTINCT 1 + $ LIMIT 1", "SELECT (SELECT $), (SELECT $ + 1) + 2", "SELECT IF($ > 1, 2, 3) `x y`, $" + long,
+			"SELECT d.* FROM (SELECT $ + 1, $) AS d", "SELECT $ + 1 UNION SELECT $ + 2", "SELECT $ BETWEEN 1 AND 2, 1 IN ($)",
+		} {
+			want := columns(b.db, strings.ReplaceAll(query, "$", theirs))
+			for i := range want {
+				want[i] = strings.ReplaceAll(want[i], theirs, ours)
+			}
+			if got := columns(db, strings.ReplaceAll(query, "$", ours)); !slices.Equal(got, want) {
+				t.Errorf("%s: got %q, want %q", query, got, want)
+			}
+		}
+	})
+}
