@@ -10,7 +10,7 @@ type (
 		Schema string // FROM schema; empty for all
 		Table  *Name  // FOR table
 		Filter Filter
-		Limit  uint64 // LIMIT n; 0 for the list's own
+		Limit  *uint64 // LIMIT n; nil for the list's own
 	}
 	// ExplainTTL is EXPLAIN TTL of a table as it is, or as an ALTER TABLE would make it.
 	ExplainTTL struct {

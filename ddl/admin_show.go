@@ -15,14 +15,12 @@ func (r *reader) showTTL() {
 		return
 	}
 
-	list := List(strings.ToUpper(r.spelling(r.current())))
-	ok := slices.Contains(Lists(), list) && r.take(string(list))
-	if ok {
-		a.List = list
-		ok = r.forTable(&a.Table) && r.fromSchema(&a.Schema)
+	a.List = List(strings.ToUpper(r.spelling(r.current())))
+	if !slices.Contains(Lists(), a.List) || !r.take(string(a.List)) {
+		r.reject(r.usageError(usageShow + ", or " + usagePartitions))
+		return
 	}
-
-	r.close(a, ok && r.narrowed(a), usageShow)
+	r.close(a, r.forTable(&a.Table) && r.fromSchema(&a.Schema) && r.narrowed(a), usageShow)
 }
 
 // narrowed reads which rows of a list are wanted, and how many.
@@ -76,12 +74,12 @@ func (r *reader) filter() Filter {
 	return Filter{Where: r.text[start:r.tokens[r.at-1].end]}
 }
 
-func (r *reader) limit(n *uint64) bool {
+func (r *reader) limit(n **uint64) bool {
 	if !r.take("LIMIT") {
 		return true
 	}
-	var err error
-	*n, err = strconv.ParseUint(r.spelling(r.current()), 10, 64)
+	most, err := strconv.ParseUint(r.spelling(r.current()), 10, 64)
+	*n = &most
 	r.at++
-	return err == nil && *n > 0
+	return err == nil
 }

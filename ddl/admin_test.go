@@ -51,20 +51,23 @@ func TestAdminStatements(t *testing.T) {
 		},
 		"SHOW TTL HISTORY FOR t WHERE a > (1) LIMIT 5": &ShowTTL{
 			List: ListHistory, Table: pointer("t"),
-			Filter: Filter{Where: "a > (1)"}, Limit: 5,
+			Filter: Filter{Where: "a > (1)"}, Limit: new(uint64(5)),
 		},
 		"SHOW TTL THROTTLE WHERE signal = 'signal' AND `window` > Window /* window */ OR throttle.WINDOW LIMIT 5": &ShowTTL{
 			List:   ListThrottle,
-			Filter: Filter{Where: "`signal` = 'signal' AND `window` > `Window` /* window */ OR throttle.`WINDOW`"}, Limit: 5,
+			Filter: Filter{Where: "`signal` = 'signal' AND `window` > `Window` /* window */ OR throttle.`WINDOW`"}, Limit: new(uint64(5)),
 		},
+		"SHOW TTL JOBS LIMIT 0": &ShowTTL{List: ListJobs, Limit: new(uint64(0))},
 		"SHOW TTL PARTITIONS FOR a.b LIKE 'p%' LIMIT 3": &ShowTTL{
-			List: ListPartitions, Table: pointer("a.b"), Filter: Filter{Like: "'p%'"}, Limit: 3,
+			List: ListPartitions, Table: pointer("a.b"), Filter: Filter{Like: "'p%'"}, Limit: new(uint64(3)),
 		},
 		"EXPLAIN TTL t":                      &ExplainTTL{Table: table("t"), Word: "TTL"},
 		"EXPLAIN FORMAT=JSON TTL a.b":        &ExplainTTL{Table: table("a.b"), JSON: true, Word: "TTL"},
 		"SHOW GLOBAL VARIABLES LIKE '%ttl%'": &ShowVariables{Filter{Like: "'%ttl%'"}},
 		"SHOW VARIABLES":                     &ShowVariables{},
 		"SHOW WARNINGS":                      &ShowWarnings{},
+		"show errors":                        &ShowWarnings{Errors: true},
+		"SHOW ERRORS LIMIT 1":                nil,
 		"PAUSE":                              nil,
 		"RUN away":                           nil,
 		"EXPLAIN ttl":                        nil,
@@ -83,10 +86,11 @@ func TestAdminStatements(t *testing.T) {
 func TestAdminStatementsShowTheirGrammar(t *testing.T) {
 	t.Parallel()
 	for sql, usage := range map[string]string{
-		"SHOW TTL":                                  usageShow,
-		"SHOW TTL JOB":                              usageShow,
+		"SHOW TTL":                                  usageShow + ", or " + usagePartitions,
+		"SHOW TTL JOB":                              usageShow + ", or " + usagePartitions,
+		"SHOW TTL PARTITION FOR t":                  usageShow + ", or " + usagePartitions,
 		"SHOW TTL JOBS FOR":                         usageShow,
-		"SHOW TTL JOBS LIMIT 0":                     usageShow,
+		"SHOW TTL JOBS LIMIT -1":                    usageShow,
 		"SHOW TTL JOBS LIKE":                        usageShow,
 		"SHOW TTL JOBS WHERE":                       usageShow,
 		"SHOW TTL JOBS WHERE LIMIT 1":               usageShow,

@@ -8,8 +8,8 @@ import (
 // ShowVariables is SHOW [GLOBAL | SESSION] VARIABLES, to which our settings are added.
 type ShowVariables struct{ Filter Filter }
 
-// ShowWarnings is SHOW WARNINGS.
-type ShowWarnings struct{}
+// ShowWarnings is SHOW WARNINGS, or SHOW ERRORS.
+type ShowWarnings struct{ Errors bool }
 
 func (*ShowVariables) action() {}
 func (*ShowWarnings) action()  {}
@@ -33,13 +33,14 @@ func (r *reader) showVariables() bool {
 	return true
 }
 
-// showWarnings reads WARNINGS behind SHOW.
+// showWarnings reads WARNINGS or ERRORS behind SHOW.
 func (r *reader) showWarnings() bool {
-	if !r.take("WARNINGS") {
+	a := &ShowWarnings{Errors: r.peek(0, "ERRORS")}
+	if !r.take("WARNINGS") && !r.take("ERRORS") {
 		return false
 	}
 	if r.done() {
-		r.st.Action = &ShowWarnings{}
+		r.st.Action = a
 	}
 	return true
 }

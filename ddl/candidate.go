@@ -92,7 +92,7 @@ func opening(first string, rest []byte, setting bool) bool {
 		return mentions(rest, "TTL")
 	case "SHOW":
 		return mentions(rest, "TTL") || mentions(rest, "CREATE") || mentions(rest, "VARIABLES") ||
-			mentions(rest, "WARNINGS")
+			mentions(rest, "WARNINGS") || mentions(rest, "ERRORS")
 	case "EXPLAIN", "DESC", "DESCRIBE":
 		return mentions(rest, "TTL")
 	case "SET":

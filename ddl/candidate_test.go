@@ -56,6 +56,7 @@ func TestCandidate(t *testing.T) {
 		"show create table t":                 true,
 		"SHOW GLOBAL VARIABLES":               true,
 		"SHOW WARNINGS":                       true,
+		"SHOW ERRORS":                         true,
 		"SHOW STATUS LIKE 'x'":                false,
 		"SET STATEMENT a=1 FOR SELECT b DESC": false,
 		"SET STATEMENT a=1 FOR (SELECT 1)":    false,

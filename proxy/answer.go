@@ -10,9 +10,10 @@ func (x *Exchange) OK(o wire.OK) error {
 	return x.reply(o.Append(nil))
 }
 
-// Err answers with an error, which ends the answer even if more was promised.
+// Err answers with an error, which ends the answer even if more was promised, and is what SHOW WARNINGS shows.
 func (x *Exchange) Err(e *wire.Error) error {
 	x.more, x.code = false, e.Code
+	x.LeaveOnly(Note{Level: "Error", Code: e.Code, Message: e.Message})
 	return x.reply(e.Append(nil))
 }
 

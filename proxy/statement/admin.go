@@ -28,7 +28,7 @@ const adminWait = 5 * time.Second
 type reply struct {
 	list     *report.List
 	filter   ddl.Filter
-	limit    uint64
+	limit    *uint64 // rows; nil for all of them
 	affected uint64
 	info     string
 	notes    []proxy.Note

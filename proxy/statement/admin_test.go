@@ -443,3 +443,64 @@ func TestApprovalCoversWhatWasSeen(t *testing.T) {
 		}
 	})
 }
+
+// TestLimitOfNone: clients ask for no rows to learn of the columns.
+func TestLimitOfNone(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		b.declare(t, "orders")
+		for _, query := range []string{
+			"SHOW TTL JOBS LIMIT 0", "SHOW TTL TABLES LIKE '%' LIMIT 0", "SHOW TTL HISTORY WHERE Rows_deleted >= 0 LIMIT 0",
+			"SHOW TTL SESSIONS LIMIT 0", "SHOW TTL EVENTS WHERE Text <> 'x' LIMIT 0",
+		} {
+			stmt, err := db.PrepareContext(t.Context(), query)
+			if err != nil {
+				t.Fatalf("%s: %v", query, err)
+			}
+			for name, ask := range map[string]func() (*sql.Rows, error){
+				"text":   func() (*sql.Rows, error) { return db.QueryContext(t.Context(), query) },
+				"binary": func() (*sql.Rows, error) { return stmt.QueryContext(t.Context()) },
+			} {
+				found, err := ask()
+				if err != nil {
+					t.Fatalf("%s, %s: %v", query, name, err)
+				}
+				columns, err := found.Columns()
+				if some := found.Next(); some || err != nil || len(columns) < 4 {
+					t.Errorf("%s, %s: got rows %v, columns %q, %v", query, name, some, columns, err)
+				}
+				if err := found.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = stmt.Close()
+		}
+	})
+}
+
+// TestRefusalsAreShown: after an error of ours, SHOW WARNINGS has that, and nothing of the statement before.
+func TestRefusalsAreShown(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		for query, want := range map[string]string{
+			"SHOW TTL NOTHING":               "Error|1064|You have an error in your SQL syntax near 'NOTHING'",
+			"CANCEL TTL JOB FOR nothing":     "Error|1146|Table '" + b.schema + ".nothing' doesn't exist",
+			"SET GLOBAL ttl_no_such = 1":     "Error|1193|Unknown system variable 'ttl_no_such'",
+			"SET GLOBAL ttl_stale_hold = ''": "Error|1231|Variable 'ttl_stale_hold' can't be set to the value of ''",
+		} {
+			for _, before := range []string{"SET GLOBAL ttl_delete_batch_size = 99999", "SELECT 1 + 'x'"} {
+				rows(t, db, before)
+				refused(t, db, query)
+				for _, ask := range []string{"SHOW WARNINGS", "SHOW ERRORS"} {
+					if got := rows(t, db, ask); len(got) != 1 || !strings.HasPrefix(got[0], want) {
+						t.Errorf("%s after %s: %s is %q, want %q", query, before, ask, got, want)
+					}
+				}
+			}
+		}
+		rows(t, db, "SELECT 1 + 'x'")
+		if got := rows(t, db, "SHOW WARNINGS"); len(got) != 1 || !strings.HasPrefix(got[0], "Warning|1292|") {
+			t.Errorf("after a statement of the server's: %q", got)
+		}
+	})
+}

@@ -48,8 +48,8 @@ func (a *admin) show(ctx context.Context, s *ddl.ShowTTL) (*reply, error) {
 	switch {
 	case !judged:
 		limit = maxList // the server filters, and LIMIT counts what is left
-	case s.Limit > 0:
-		limit = int(min(s.Limit, maxList))
+	case s.Limit != nil:
+		limit = int(min(max(*s.Limit, 1), maxList)) // of none, too, the columns are shown
 	}
 
 	l, err := report.Load(ctx, a.q.store, s.List, catalog.Filter{Table: of, Limit: limit, Only: only})
@@ -64,8 +64,8 @@ func (a *admin) show(ctx context.Context, s *ddl.ShowTTL) (*reply, error) {
 	}
 
 	r := &reply{list: &l, filter: s.Filter, limit: s.Limit}
-	if r.limit == 0 && limit == maxList && grows(s.List) {
-		r.limit = longList
+	if r.limit == nil && limit == maxList && grows(s.List) {
+		r.limit = new(uint64(longList))
 	}
 
 	return r, nil
@@ -143,7 +143,7 @@ func (a *admin) sessions(s *ddl.ShowTTL) (*reply, error) {
 	}
 
 	l := report.Sessions(shown)
-	return &reply{list: &l, filter: s.Filter, limit: cmp.Or(s.Limit, maxList)}, nil
+	return &reply{list: &l, filter: s.Filter, limit: cmp.Or(s.Limit, new(uint64(maxList)))}, nil
 }
 
 // partitions answers SHOW TTL PARTITIONS, to whoever may see the table.
@@ -178,5 +178,5 @@ func (a *admin) partitions(ctx context.Context, s *ddl.ShowTTL) (*reply, error) 
 		return nil, err
 	}
 
-	return &reply{list: &l, filter: s.Filter, limit: cmp.Or(s.Limit, maxList)}, nil
+	return &reply{list: &l, filter: s.Filter, limit: cmp.Or(s.Limit, new(uint64(maxList)))}, nil
 }

@@ -84,8 +84,8 @@ const rowNumber = "ttlproxy row"
 func (a *admin) matching(r *reply) (*report.List, bool, error) {
 	l := *r.list
 	if r.filter.Like == "" && r.filter.Where == "" {
-		if r.limit > 0 && uint64(len(l.Rows)) > r.limit {
-			l.Rows = l.Rows[:r.limit]
+		if r.limit != nil && uint64(len(l.Rows)) > *r.limit {
+			l.Rows = l.Rows[:*r.limit]
 		}
 		return &l, true, nil
 	}

@@ -30,9 +30,9 @@ func (r *reply) query(rows string) string {
 		q.WriteString(" WHERE " + r.filter.Where + "\n") // the condition may end in a comment
 	}
 
-	limit := r.limit
-	if limit == 0 {
-		limit = everyRow
+	limit := uint64(everyRow)
+	if r.limit != nil {
+		limit = *r.limit
 	}
 
 	q.WriteString(" LIMIT " + strconv.FormatUint(limit, 10))

@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
@@ -8,15 +9,17 @@ import (
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
-// asksForWarnings reports whether a packet is SHOW WARNINGS alone. Nothing may be asked in the
-// session before it: the answer would be about that query.
-func asksForWarnings(text string) bool {
+// asksForWarnings reports whether a packet is SHOW WARNINGS or SHOW ERRORS alone. Nothing may be asked
+// in the session before it: the answer would be about that query.
+func asksForWarnings(text string) bool { return warningsIn(text) != nil }
+
+func warningsIn(text string) *ddl.ShowWarnings {
 	parts := ddl.Parse(text, ddl.Mode{})
 	if len(parts) != 1 {
-		return false
+		return nil
 	}
-	_, yes := parts[0].Action.(*ddl.ShowWarnings)
-	return yes
+	s, _ := parts[0].Action.(*ddl.ShowWarnings)
+	return s
 }
 
 // warnings answers SHOW WARNINGS, or prepares it.
@@ -59,6 +62,9 @@ func showWarnings(x *proxy.Exchange, text string) error {
 		r.Rows = nil
 	}
 
+	if s := warningsIn(text); s != nil && s.Errors {
+		notes = slices.DeleteFunc(slices.Clone(notes), func(n proxy.Note) bool { return n.Level != "Error" })
+	}
 	return sendWithRows(x, r, noteRows(notes))
 }
 
