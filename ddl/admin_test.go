@@ -191,6 +191,9 @@ func TestReferences(t *testing.T) {
 			"<as (@@ttl_brake_rows)>) AS x HAVING <var> > 1",
 		"SELECT (SELECT COUNT(*) FROM mysql.tidb_ttl_task), 1": "SELECT (SELECT COUNT(*) FROM <mysql table>) " +
 			"<as (SELECT COUNT(*) FROM mysql.tidb_ttl_task)>, 1",
+		"INSERT INTO t SELECT @@ttl_brake_rows + 1 ON DUPLICATE KEY UPDATE a = 1": "INSERT INTO t SELECT <var> + 1 " +
+			"<as @@ttl_brake_rows + 1> ON DUPLICATE KEY UPDATE a = 1",
+		"SELECT @@ttl_brake_rows + 1 FETCH FIRST 1 ROW ONLY":                                        "SELECT <var> + 1 <as @@ttl_brake_rows + 1> FETCH FIRST 1 ROW ONLY",
 		"SELECT CASE WHEN @@ttl_brake_rows THEN 1 END":                                              "SELECT CASE WHEN <var> THEN 1 END",
 		"SET @a = @@ttl_job_enable":                                                                 "SET @a = <var>",
 		"SELECT * FROM mysql.tidb_ttl_task":                                                         "SELECT * FROM <mysql table>",

@@ -16,8 +16,8 @@ var (
 	}
 	// behindColumns are the reserved words that end a list of columns.
 	behindColumns = []string{
-		"FROM", "INTO", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "EXCEPT", "INTERSECT", "PROCEDURE", "FOR",
-		"LOCK",
+		"FROM", "INTO", "WHERE", "GROUP", "HAVING", "WINDOW", "ORDER", "LIMIT", "OFFSET", "FETCH", "UNION", "EXCEPT",
+		"INTERSECT", "PROCEDURE", "FOR", "LOCK", "ON", "RETURNING",
 	}
 )
 
