@@ -44,7 +44,7 @@ func (q query) Read(ctx context.Context, l Look) ([]Reading, error) {
 	var value sql.NullFloat64
 	switch err := l.Server.QueryRowContext(ctx, q.text).Scan(&value); {
 	case errors.Is(err, mysql.ErrInvalidConn):
-		return nil, fmt.Errorf("the connection was lost, as it is when the query's answer is longer than 64 KiB: %w", err)
+		return nil, fmt.Errorf("the connection was lost, as by an answer to the query of over 64 KiB: %w", err)
 	case err != nil:
 		return nil, fmt.Errorf("the query's answer is no number: %w", err)
 	case !value.Valid:
