@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
 // pageTables returns the columns that docs/reference/catalog.md lists, by table.
@@ -105,6 +107,9 @@ func TestViewsCanBeRead(t *testing.T) {
 			}
 		}
 
+		if n := b.scalar(t, "SELECT COUNT(*) FROM {policies} WHERE `expires at` = "+tables.Literal(p.Rule.Expiry())); n != 1 {
+			t.Errorf("the view policies does not say %s", p.Rule.Expiry())
+		}
 		if n := b.scalar(t,
 			"SELECT COUNT(*) FROM {policies} WHERE state = 'paused' AND reason LIKE 'everything, by dba until "+
 				"%+00:00 a migration'"); n != 1 {
