@@ -55,7 +55,8 @@ func TestAdminStatements(t *testing.T) {
 		},
 		"SHOW TTL THROTTLE WHERE signal = 'signal' AND `window` > Window /* window */ OR throttle.WINDOW LIMIT 5": &ShowTTL{
 			List:   ListThrottle,
-			Filter: Filter{Where: "`signal` = 'signal' AND `window` > `Window` /* window */ OR throttle.`WINDOW`"}, Limit: new(uint64(5)),
+			Filter: Filter{Where: "`signal` = 'signal' AND `window` > `Window` /* window */ OR throttle.`WINDOW`"},
+			Limit:  new(uint64(5)),
 		},
 		"SHOW TTL JOBS LIMIT 0": &ShowTTL{List: ListJobs, Limit: new(uint64(0))},
 		"SHOW TTL PARTITIONS FOR a.b LIKE 'p%' LIMIT 3": &ShowTTL{
@@ -177,12 +178,15 @@ func TestSetTellsOurVariablesFromTheServers(t *testing.T) {
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	for sql, want := range map[string]string{
-		"SELECT @@ttl_job_enable":                                "SELECT <var item>",
-		"SELECT 1, @@global.tidb_ttl_running_tasks FROM dual":    "SELECT 1, <var item> FROM dual",
-		"SELECT @@ttl_job_enable x, (SELECT @@ttl_brake_rows)":   "SELECT <var> x, (SELECT <var item>) <as (SELECT @@ttl_brake_rows)>",
-		"SELECT CONCAT(@@ttl_job_enable, 'x') WHERE @@ttl_a = 1": "SELECT CONCAT(<var>, 'x') <as CONCAT(@@ttl_job_enable, 'x')> WHERE <var> = 1",
-		"SELECT @@TTL_batch_target_ms+1":                         "SELECT <var>+1 <as @@TTL_batch_target_ms+1>",
-		"SELECT DISTINCT 1 + @@ttl_brake_rows, a, 2 FROM t":      "SELECT DISTINCT 1 + <var> <as 1 + @@ttl_brake_rows>, a, 2 FROM t",
+		"SELECT @@ttl_job_enable":                             "SELECT <var item>",
+		"SELECT 1, @@global.tidb_ttl_running_tasks FROM dual": "SELECT 1, <var item> FROM dual",
+		"SELECT @@ttl_job_enable x, (SELECT @@ttl_brake_rows)": "SELECT <var> x, (SELECT <var item>) " +
+			"<as (SELECT @@ttl_brake_rows)>",
+		"SELECT CONCAT(@@ttl_job_enable, 'x') WHERE @@ttl_a = 1": "SELECT CONCAT(<var>, 'x') " +
+			"<as CONCAT(@@ttl_job_enable, 'x')> WHERE <var> = 1",
+		"SELECT @@TTL_batch_target_ms+1": "SELECT <var>+1 <as @@TTL_batch_target_ms+1>",
+		"SELECT DISTINCT 1 + @@ttl_brake_rows, a, 2 FROM t": "SELECT DISTINCT 1 + <var> " +
+			"<as 1 + @@ttl_brake_rows>, a, 2 FROM t",
 		"SELECT @@ttl_brake_rows + t.a, @@ttl_brake_rows = 'a'": "SELECT <var> + t.a <as @@ttl_brake_rows + t.a>, " +
 			"<var> = 'a' <as @@ttl_brake_rows = 'a'>",
 		"SELECT @@ttl_brake_rows+1 a, (@@ttl_brake_rows) `b`, @@ttl_brake_rows 'c', 1 AS d": "SELECT <var>+1 a, (<var>) `b`, " +

@@ -137,8 +137,8 @@ func reasonOf(x *jobLine) any {
 	return x.job.Reason
 }
 
-// allowed is how many rows the job's run may delete. What the brake would have let go is no bound of a job that waits: it
-// may delete no more than it has.
+// allowed is how many rows the job's run may delete. What the brake would have let go is no bound of a job that waits:
+// it may delete no more than it has.
 func allowed(x *jobLine) any {
 	if x.job.State == catalog.JobNeedsApproval {
 		return x.job.Counts.Deleted

@@ -229,6 +229,53 @@ func paused(reason string) *catalog.Job {
 	return j
 }
 
+// TestOneJudgementOfWindows: what a job is said to wait for agrees with the verdict on its table, as soon as a window
+// has changed and before the engine has come by.
+func TestOneJudgementOfWindows(t *testing.T) {
+	t.Parallel()
+	const closed = "outside ttl_job_schedule_window_start_time and _end_time (13:00-14:00 UTC) until 2026-03-01 " +
+		"13:00:00+00:00"
+	waiting := func() *catalog.Job {
+		j := running(10*time.Minute, 10, 1)
+		j.State, j.Reason, j.StateAt = catalog.JobWaitingWindow, "outside a window that there was", noon.Add(-time.Minute)
+		return j
+	}
+	for name, c := range map[string]struct {
+		job    *catalog.Job
+		window string
+		state  catalog.JobState
+		reason string
+		worked time.Duration
+	}{
+		"closed on a job": {
+			running(10*time.Minute, 10, 1), "13:00-14:00", catalog.JobWaitingWindow, closed, 10 * time.Minute,
+		},
+		"opened for a job":           {waiting(), "11:00-13:00", catalog.JobRunning, "", 9 * time.Minute},
+		"another one closed":         {waiting(), "13:00-14:00", catalog.JobWaitingWindow, closed, 9 * time.Minute},
+		"closed on a paused job":     {paused("replica lag"), "13:00-14:00", catalog.JobWaitingWindow, closed, 0},
+		"open for a paused job":      {paused("replica lag"), "11:00-13:00", catalog.JobPaused, "replica lag", 0},
+		"closed, was paused by hand": {paused(catalog.ReasonPause), "13:00-14:00", catalog.JobWaitingWindow, closed, 0},
+		"closed, waits for a person": {braked(), "13:00-14:00", catalog.JobNeedsApproval, braked().Reason, 0},
+	} {
+		s := &Snapshot{
+			Now: noon, Enabled: true, Window: window(c.window), Jobs: []catalog.Job{*c.job},
+			Policies: []*catalog.Policy{work(func(*Work) {}).Policy},
+			Nodes:    []catalog.Node{{ID: 1, Live: true, Engine: true}}, Throttle: catalog.Throttle{Share: 1},
+		}
+		s.Jobs[0].PolicyID = 1
+		w := s.Work()[0]
+		if got := w.Job; got.State != c.state || got.Reason != c.reason {
+			t.Errorf("%s: %s (%s), want %s (%s)", name, got.State, got.Reason, c.state, c.reason)
+		}
+		if got := w.Job.Worked(noon); c.worked > 0 && got != c.worked {
+			t.Errorf("%s: has worked for %v, want %v", name, got, c.worked)
+		}
+		if verdict := Judge(w); (verdict.Word == WindowClosed) != (c.state == catalog.JobWaitingWindow) {
+			t.Errorf("%s: the verdict is %s", name, verdict)
+		}
+	}
+}
+
 // TestAllowed: a job that waits for approval may delete no more than it has, whatever the brake would have let go.
 func TestAllowed(t *testing.T) {
 	t.Parallel()

@@ -59,6 +59,7 @@ func (s *Snapshot) workOf(policies ...*catalog.Policy) []*Work {
 			w := &lines[i]
 			w.Now, w.Policy, w.Window, w.Halt, w.Ran, w.next = s.Now, p, s.Window, halt, past.Schedules, next
 			w.Slowed, w.SlowedBy, w.Share = slowed, s.slowedBy(), s.Throttle.Share
+			w.Job = w.jobByNow()
 			all = append(all, w)
 		}
 		if p.Terms.Options.Ahead > 0 {

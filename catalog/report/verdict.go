@@ -122,8 +122,31 @@ func judgeApproval(w *Work) (Verdict, bool) {
 	}
 }
 
-// judgeState looks at what a job waits for. Windows are judged as they are now: the engine writes into the
-// job what it waits for, but a window closes and opens with the statement that changes it.
+// jobByNow is the open job as its windows have it: the engine writes into it what it waits for when it comes by, but a
+// window closes and opens with the statement that changes it, and the clock.
+func (w *Work) jobByNow() *catalog.Job {
+	if w.Job == nil || w.Halt != "" || !w.Policy.Armed() || w.Policy.Paused.InForce(w.Now) ||
+		w.Job.State == catalog.JobNeedsApproval {
+		return w.Job
+	}
+
+	j, closed := *w.Job, w.timing().Closed(w.Now, w.Window)
+	switch {
+	case closed != "":
+		j.State, j.Reason = catalog.JobWaitingWindow, closed
+	case j.State == catalog.JobWaitingWindow:
+		j.State, j.Reason = catalog.JobRunning, ""
+	}
+	if j.State != w.Job.State {
+		if w.Job.State != catalog.JobRunning {
+			j.Waited += max(0, w.Now.Sub(j.StateAt))
+		}
+		j.StateAt = w.Now
+	}
+	return &j
+}
+
+// judgeState looks at what a job waits for, and whether one that is due has to wait for a window.
 func judgeState(w *Work) (Verdict, bool) {
 	closed := w.timing().Closed(w.Now, w.Window)
 	switch {
