@@ -58,6 +58,7 @@ func explainList(p *plan.Preview) report.List {
 
 	say("schedule", p.Schedule)
 	say("window", p.Window)
+	say("cluster window", p.AllWindow)
 	say("max lag", p.MaxLag)
 	say("delete rate", p.DeleteRate)
 	say("batch size", p.BatchSize)

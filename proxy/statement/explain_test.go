@@ -425,3 +425,29 @@ func TestTheNoteOfAnAlter(t *testing.T) {
 		}
 	})
 }
+
+// TestExplainShowsBothWindows: the one of the table, and the one of all tables while there is one.
+func TestExplainShowsBothWindows(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		b.declare(t, "orders")
+		windows := func() (found []string) {
+			for _, line := range rows(t, db, "EXPLAIN TTL orders") {
+				if property, _, _ := strings.Cut(line, "|"); strings.HasSuffix(property, "window") {
+					found = append(found, line)
+				}
+			}
+			return found
+		}
+		if got := windows(); got != nil {
+			t.Errorf("without windows: %q", got)
+		}
+
+		run(t, db, "ALTER TABLE orders TTL_WINDOW = '22:00-23:00'")
+		run(t, db, "SET GLOBAL ttl_job_schedule_window_start_time = '21:00 +0000', "+
+			"ttl_job_schedule_window_end_time = '05:59 +0000'")
+		if got, want := windows(), []string{"window|22:00-23:00", "cluster window|21:00-05:59 UTC"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}

@@ -45,6 +45,7 @@ type Preview struct {
 	ZoneFrom   string   `json:"time_zone_from,omitempty"`
 	Schedule   string   `json:"schedule"`
 	Window     string   `json:"window,omitempty"`
+	AllWindow  string   `json:"cluster_window,omitempty"` // of TiDB's variables, for all tables
 	MaxLag     string   `json:"max_lag,omitempty"`
 	DeleteRate string   `json:"delete_rate,omitempty"`
 	BatchSize  string   `json:"batch_size,omitempty"`
@@ -301,6 +302,9 @@ func (v *preview) answer() *Preview {
 // showPolicy shows the options of the policy.
 func (v *preview) showPolicy(p *Preview) {
 	o := v.Rule.Options
+	if v.Window != nil {
+		p.AllWindow = v.Window.String() + " UTC"
+	}
 	p.Schedule, p.Window, p.MaxLag = v.Rule.Schedule(v.Terms.Timing), o[ddl.OptionWindow], o[ddl.OptionMaxLag]
 	p.DeleteRate, p.BatchSize, p.Options = o[ddl.OptionDeleteRate], o[ddl.OptionBatchSize], v.Rule.OtherOptions()
 }
