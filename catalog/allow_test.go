@@ -142,3 +142,32 @@ func TestConsentExtendsTheRun(t *testing.T) {
 		}
 	})
 }
+
+// TestRecountAfterAnAnswer: what a node has counted since it read a job changes nothing once somebody has approved.
+func TestRecountAfterAnAnswer(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		job := b.begin(t, NewJob{
+			Policy: p, Tasks: make([]TaskRange, 1), State: JobNeedsApproval, Reason: "10 are due",
+			Facts: JobFacts{EstimatedRows: new(uint64(10))},
+		})
+		if err := b.Recount(t.Context(), job, 20, "20 are due"); err != nil {
+			t.Fatal(err)
+		}
+		now, err := b.Job(t.Context(), job.ID)
+		if err != nil || *now.EstimatedRows != 20 || now.Reason != "20 are due" || now.State != JobNeedsApproval {
+			t.Errorf("got %+v, %v, want what was counted", now, err)
+		}
+
+		if rows, err := b.Consent(t.Context(), "dba", p.ID, p.Version, Consent{}); err != nil || *rows != 25 {
+			t.Errorf("got %v, %v, want 25 rows: a fifth more than was shown", rows, err)
+		}
+		if err := b.Recount(t.Context(), now, 30, "30 are due"); !errors.Is(err, ErrMove) {
+			t.Errorf("got %v, want %v", err, ErrMove)
+		}
+		if now, err = b.Job(t.Context(), job.ID); err != nil || *now.EstimatedRows != 20 || now.Reason != "" {
+			t.Errorf("got %+v, %v, want the job as it was approved", now, err)
+		}
+	})
+}
