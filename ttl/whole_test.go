@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -435,6 +436,86 @@ func (f *fixture) askForRoom(rows uint64, partition string) {
 			}
 		}
 	}
+}
+
+// TestWholeAsksAgain: a partition whose room others have taken, between the answer that it may go and its turn to do
+// so, asks again, and a person only what the run's account says: what fits goes.
+func TestWholeAsksAgain(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		for _, c := range []struct {
+			name       string
+			first      int    // rows of p1 beside two others, of which 100 may go
+			asks       string // for more than there is, while another one waits for its turn
+			left, jobs string
+		}{
+			{"all of them fit", 30, "p2", "5,8 in p0,p3,p4", ""},
+			{"beside one that does not", 300, "p1", "in p0,p1,p3,p4", "p1 needs approval"},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				f := newFixture(t, cfg, 0)
+				f.days()
+				f.Exec(f.In("INSERT INTO {t}.t WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE " +
+					"i < " + strconv.Itoa(c.first) + ") SELECT 1000 + i, '2027-05-09 13:00:00' FROM n"))
+				m := f.at(utc("05-12 12:00:00"))
+				p := m.declare("UTC", "1h", map[string]string{ddl.OptionPartition: ddl.PartitionDrop, ddl.OptionMaxRows: "4"})
+				m.pass()
+				m = f.at(utc("05-12 12:00:01"))
+				if _, err := m.engine.store.Consent(t.Context(), "test", p.ID, p.Version,
+					catalog.Consent{UpTo: new(uint64(100))}); err != nil {
+					t.Fatal(err)
+				}
+
+				asked := f.whileItWaitsForItsTurn(func() { f.askForRoom(1000, c.asks) })
+				m.pass()
+				if n := asked(); n != 1 {
+					t.Errorf("somebody else asked %d times while a partition waited, want once", n)
+				}
+				if got := f.divided(); !strings.HasSuffix(got, c.left) {
+					t.Errorf("%s is left, want %s", got, c.left)
+				}
+				if got := f.Text(f.In("SELECT COALESCE(GROUP_CONCAT(CONCAT_WS(' ', partition_name, state)), '') " +
+					"FROM {t}_c.job")); got != c.jobs {
+					t.Errorf("the jobs that are left are %q, want %q", got, c.jobs)
+				}
+			})
+		}
+	})
+}
+
+// whileItWaitsForItsTurn has the first worker that is about to lock a table wait until something was done.
+func (f *fixture) whileItWaitsForItsTurn(do func()) (done func() int) {
+	f.T.Helper()
+	turn, err := f.Admin.Conn(f.T.Context())
+	if err != nil {
+		f.T.Fatal(err)
+	}
+	if _, err := turn.ExecContext(f.T.Context(), "SELECT GET_LOCK(?, 0)", f.Store.Turn()); err != nil {
+		f.T.Fatal(err)
+	}
+
+	times := make(chan int, 1)
+	go func() {
+		defer turn.Close()
+		n := 0
+		for late := time.Now().Add(time.Minute); f.T.Context().Err() == nil && n == 0 && time.Now().Before(late); {
+			time.Sleep(20 * time.Millisecond)
+			var waiting int
+			if err := f.Admin.QueryRowContext(f.T.Context(), "SELECT COUNT(*) FROM information_schema.processlist "+
+				"WHERE info LIKE CONCAT('SELECT GET_LOCK(%', ?, '%')", f.Store.Turn()).Scan(&waiting); err != nil {
+				break
+			}
+			if waiting > 0 {
+				do()
+				n++
+			}
+		}
+		if _, err := turn.ExecContext(f.T.Context(), "SELECT RELEASE_LOCK(?)", f.Store.Turn()); err != nil {
+			f.T.Error(err)
+		}
+		times <- n
+	}()
+	return func() int { return <-times }
 }
 
 // TestApprovalBarsWhatIsReady: a partition that is about to go when a person allows a run less than that has to ask

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
@@ -56,6 +57,21 @@ func (s *share) room(ctx context.Context, rows int) (int, error) {
 	left = s.left()
 	s.scarce = left < uint64(rows)
 	return int(min(left, uint64(rows))), nil
+}
+
+// all is whether so many rows may be deleted together: what a run has no room for is for a person to decide.
+func (s *share) all(ctx context.Context, rows int64) error {
+	room, err := s.room(ctx, int(min(rows, math.MaxInt)))
+	if err == nil && int64(room) < rows {
+		err = errBound
+	}
+	return err
+}
+
+// anew has the run asked, whatever the task was given.
+func (s *share) anew() *share {
+	s.allowed = &s.deleted
+	return s
 }
 
 // tight reports whether that many rows may be too many, without asking twice.

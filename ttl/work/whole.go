@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -21,7 +20,7 @@ import (
 func (w *worker) carryWhole(ctx context.Context, a assignment) error {
 	done, err := w.whole(ctx, a)
 	switch {
-	case errors.Is(err, errHalted), errors.Is(err, pace.ErrCalled):
+	case errors.Is(err, errHalted), errors.Is(err, pace.ErrCalled), errors.Is(err, errTaken):
 		return w.giveBack(ctx, a, nil)
 	case err != nil:
 		return w.giveBack(ctx, a, err)
@@ -222,16 +221,32 @@ func (w *worker) mayGo(ctx context.Context, a assignment, rows int64) error {
 		return err
 	}
 	throttle.Spend(1, 1)
-
-	room, err := newShare(w.Store, a.task).room(ctx, int(min(rows, math.MaxInt)))
-	if err == nil && int64(room) < rows {
-		err = errBound
-	}
-	return err
+	return newShare(w.Store, a.task).all(ctx, rows)
 }
 
-// makeReady makes the departure ready, behind all guards of a batch.
+// errTaken: others have asked for what the run had left, after this task was given its part and before it used it.
+var errTaken = errors.New("other tasks of the run have taken what this one was given")
+
+// asksAgain is how often a task whose part was taken asks at once for another one. Who is given it uses it with the
+// next statement: if it was taken each time, others have got on, and the task has its turn later.
+const asksAgain = 5
+
+// makeReady makes the departure ready. Only the run knows whether what goes is too much for it: the others may have
+// taken what the task was given long ago, before it was its turn.
 func (w *worker) makeReady(ctx context.Context, a assignment, d *departure) error {
+	for range asksAgain {
+		if err := w.tryReady(ctx, a, d); !errors.Is(err, errTaken) {
+			return err
+		}
+		if err := newShare(w.Store, a.task).anew().all(ctx, d.rows); err != nil {
+			return err
+		}
+	}
+	return errTaken
+}
+
+// tryReady makes the departure ready, behind all guards of a batch.
+func (w *worker) tryReady(ctx context.Context, a assignment, d *departure) error {
 	if err := w.session.reopened(ctx, func() error { return w.bind(ctx, a.task) }); err != nil {
 		return err
 	}
@@ -245,7 +260,7 @@ func (w *worker) makeReady(ctx context.Context, a assignment, d *departure) erro
 	case found[p.enter] == 0:
 		return errRefused
 	case found[len(p.statements)] == 0:
-		return errBound
+		return errTaken
 	}
 	return nil
 }
