@@ -116,6 +116,12 @@ func (j *Job) PausedByPerson() bool {
 	return j.State == JobPaused && (j.Reason == ReasonPause || j.Reason == ReasonHeld)
 }
 
+// WhyAlong says why a job waits because rows of another table would go along, whose own policy lets none go.
+func WhyAlong(table, why string) string { return "rows of " + table + along + why }
+
+// along is how those jobs are known that look again as soon as another policy has been changed.
+const along = " would go along, and its own TTL "
+
 // Worked is how long the job has run until now, or until it ended, not how long it has existed.
 func (j *Job) Worked(now time.Time) time.Duration {
 	if j.State.Open() && j.State != JobRunning {

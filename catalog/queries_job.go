@@ -85,6 +85,8 @@ const (
 	// Assignments are made from left to right.
 	setJobState = `UPDATE {job} j SET j.waited_us = ` + waitedUntilNow + `, j.state = ?, j.reason = ?,
  j.state_at = UTC_TIMESTAMP(6) WHERE j.id = ?`
+	lookAgainAlong = `UPDATE {job} j SET j.waited_us = ` + waitedUntilNow + `, j.state = 'running', j.reason = '',
+ j.state_at = UTC_TIMESTAMP(6) WHERE j.policy_id = ? AND j.state = 'paused' AND j.reason LIKE '%` + along + `%'`
 	waitedUntilNow = `j.waited_us
  + IF(j.state = 'running', 0, GREATEST(0, TIMESTAMPDIFF(MICROSECOND, j.state_at, UTC_TIMESTAMP(6))))`
 	setJobFacts = `UPDATE {job} SET plan = ?, plan_reason = ?, estimated_rows = ?, table_rows = ?, usual_rows = ?,

@@ -635,6 +635,9 @@ func (f *fixture) stopsDependent(by stop) {
 	if err := by.lift(f); err != nil {
 		f.T.Fatal(err)
 	}
+	if why := f.waits(); strings.Contains(why, "would go along") {
+		f.T.Errorf("when it was lifted the job is still %s", why)
+	}
 	f.Wait("the expired rows to go", func() bool { return f.due() == 0 })
 }
 

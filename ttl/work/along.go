@@ -60,7 +60,7 @@ func AlongPause(
 			return nil, "", err
 		}
 		if why := restrains(p, known, now); why != "" {
-			return nil, fmt.Sprintf("rows of %s would go along, and its own TTL %s", m.Name(), why), nil
+			return nil, catalog.WhyAlong(m.Name(), why), nil
 		}
 		policies = append(policies, p)
 	}
