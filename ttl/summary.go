@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 // A job is big if it has deleted bigRows and a bigShare of its table: then there is something to do
@@ -22,6 +23,7 @@ const (
 // aftermath is what a big job leaves to the server and to people.
 type aftermath struct {
 	table   string // quoted
+	of      string // that rows are of: the partition; empty for the table
 	deleted uint64
 	before  uint64 // rows of the table or partition when the job began
 	bytes   int64  // of its pages
@@ -50,14 +52,15 @@ func (t *ticker) sumUp(ctx context.Context, job catalog.Job) {
 	}
 }
 
+// big leaves out partitions that went whole: they left no page behind that is free, and no row that is purged.
 func big(job catalog.Job) bool {
-	return job.Counts.Deleted >= bigRows && job.TableRows != nil &&
+	return plan.Way(job.Plan) != plan.GoWhole && job.Counts.Deleted >= bigRows && job.TableRows != nil &&
 		float64(job.Counts.Deleted) >= bigShare*float64(*job.TableRows)
 }
 
 func (t *ticker) aftermathOf(ctx context.Context, job catalog.Job) (aftermath, error) {
 	a := aftermath{
-		table:   job.Table.String(),
+		table: job.Table.String(), of: partitionOf(job),
 		deleted: job.Counts.Deleted, before: max(*job.TableRows, job.Counts.Deleted), history: -1,
 	}
 	if err := t.session.Ready(ctx); err != nil {
@@ -76,10 +79,18 @@ func (t *ticker) aftermathOf(ctx context.Context, job catalog.Job) (aftermath, e
 	return a, nil
 }
 
+// partitionOf is what is said behind "rows": a job of a partition knows how many that had, not the table.
+func partitionOf(job catalog.Job) string {
+	if job.Partition == "" {
+		return ""
+	}
+	return " of partition " + job.Partition
+}
+
 func (a aftermath) lines() []string {
 	share := float64(a.deleted) / float64(a.before)
-	lines := []string{fmt.Sprintf("about %.0f %% of the rows are gone: ANALYZE TABLE %s refreshes the optimizer's "+
-		"statistics", 100*share, a.table)}
+	lines := []string{fmt.Sprintf("about %.0f %% of the rows%s are gone: ANALYZE TABLE %s refreshes the optimizer's "+
+		"statistics", 100*share, a.of, a.table)}
 	if a.history >= longHistory {
 		lines = append(lines,
 			fmt.Sprintf("InnoDB's history list has %d entries: statements have to read past deleted rows until "+

@@ -2,7 +2,11 @@ package ttl
 
 import (
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
 func TestAftermath(t *testing.T) {
@@ -26,5 +30,24 @@ func TestAftermath(t *testing.T) {
 		if got := a.lines(); !slices.Equal(got, []string{statistics, space}) {
 			t.Errorf("with a history list of %d: got %q", few, got)
 		}
+	}
+}
+
+// TestAftermathOfPartitions: a partition that went whole leaves nothing to do, and one that went by rows says that these
+// were not all of the table's.
+func TestAftermathOfPartitions(t *testing.T) {
+	t.Parallel()
+	job := catalog.Job{Partition: "p1", Counts: catalog.Counts{Deleted: 30_000}}
+	job.TableRows = new(uint64(30_000))
+	for way, want := range map[plan.Way]bool{plan.GoWhole: false, plan.WalkRange: true} {
+		job.Plan = string(way)
+		if got := big(job); got != want {
+			t.Errorf("by %s something is left to do: %t, want %t", way, got, want)
+		}
+	}
+
+	a := aftermath{table: "`shop`.`orders`", of: partitionOf(job), deleted: 30_000, before: 30_000, history: -1}
+	if got, want := a.lines()[0], "about 100 % of the rows of partition p1 are gone: "; !strings.HasPrefix(got, want) {
+		t.Errorf("got %q, want it to begin with %q", got, want)
 	}
 }
