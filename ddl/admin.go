@@ -162,7 +162,7 @@ func (r *reader) approve() {
 // rows reads a number of rows.
 func (r *reader) rows() (*uint64, bool) {
 	n, ok := r.count()
-	return &n, ok && r.take("ROWS")
+	return &n, ok && (r.take("ROWS") || r.take("ROW"))
 }
 
 // count reads a number above zero.

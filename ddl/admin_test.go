@@ -33,6 +33,8 @@ func TestAdminStatements(t *testing.T) {
 		"approve ttl job for a.b reason '' up to 1 rows version 18446744073709551615": &ApproveJob{
 			Table: table("a.b"), Version: 1<<64 - 1, UpTo: new(uint64(1)),
 		},
+		"APPROVE TTL JOB FOR t UP TO 1 ROW":   &ApproveJob{Table: table("t"), UpTo: new(uint64(1))},
+		"APPROVE TTL JOB FOR t SEEN 1 row":    &ApproveJob{Table: table("t"), Seen: new(uint64(1))},
 		"PAUSE TTL":                           &PauseTTL{},
 		"PAUSE TTL FOR t":                     &PauseTTL{Table: pointer("t")},
 		"PAUSE TTL UNTIL '2026-01-01 00:00'":  &PauseTTL{Until: new("2026-01-01 00:00")},

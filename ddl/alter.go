@@ -60,6 +60,7 @@ func (l *optionList) spec(a *AlterTable) {
 			l.one()
 		case l.peek(0, "PARTITION", "BY"):
 			native = true
+			l.refuseBehindPartitions()
 			for !l.done() && !l.current().hidden {
 				l.native()
 			}
@@ -87,6 +88,7 @@ func (l *optionList) structural() bool {
 func (l *optionList) rest() {
 	for !l.done() && !l.is(l.current(), ',') && !l.current().hidden {
 		if l.peek(0, "PARTITION", "BY") {
+			l.refuseBehindPartitions()
 			for !l.done() && !l.current().hidden {
 				l.skip()
 			}
@@ -235,10 +237,10 @@ func (l *optionList) partitionNames() {
 }
 
 // aheadIsOption reports whether, n tokens ahead, one of our options begins with its equals sign.
-func (l *optionList) aheadIsOption(n int) bool {
-	t := l.ahead(n)
-	return t.kind == word && l.ours(t) &&
-		(l.is(l.ahead(n+1), '=') || l.named(l.ahead(n+1)) || l.ahead(n+1).kind == text)
+func (r *reader) aheadIsOption(n int) bool {
+	t := r.ahead(n)
+	return t.kind == word && r.ours(t) &&
+		(r.is(r.ahead(n+1), '=') || r.named(r.ahead(n+1)) || r.ahead(n+1).kind == text)
 }
 
 // columnChange reads what follows CHANGE, with an old name, or MODIFY.

@@ -115,7 +115,7 @@ func (r *reader) option(c *Clause) bool {
 	case name == OptionJobInterval:
 		known, ok = true, r.jobInterval(c, first)
 	case known:
-		ok = r.extension(c, e)
+		ok = r.extension(c, e, first)
 	}
 
 	at := r.tokens[first].start

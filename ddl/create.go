@@ -121,11 +121,11 @@ func (r *reader) element(a *CreateTable) {
 	r.toComma()
 }
 
-// ended reports whether an element or spec ends here: at a comma, a parenthesis, or a hidden
-// clause.
+// ended reports whether an element or spec ends here: at a comma, a parenthesis, a hidden clause, or
+// the partitions, which need no comma before them.
 func (r *reader) ended() bool {
 	t := r.current()
-	return r.done() || r.is(t, ',') || r.is(t, ')') || t.hidden
+	return r.done() || r.is(t, ',') || r.is(t, ')') || t.hidden || r.peek(0, "PARTITION", "BY")
 }
 
 // toComma moves to the comma or closing parenthesis that ends an element or a spec.

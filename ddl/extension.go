@@ -220,13 +220,18 @@ func knownOptions() string {
 
 // extension reads the value of an option of ours: a string or a number. The empty string unsets the
 // option.
-func (r *reader) extension(c *Clause, e extension) bool {
+func (r *reader) extension(c *Clause, e extension, first int) bool {
 	value, ok := r.stringValue()
 	if !ok && r.current().kind == number {
 		value, ok = r.spelling(r.current()), true
 		r.at++
 	}
-	if !ok || e.readInto(&Options{}, value) != nil {
+	if !ok {
+		return false
+	}
+	if err := e.readInto(&Options{}, value); err != nil {
+		hint := e.name + " is " + err.Error() + "; " + grammarOf(e.name)
+		r.reject(syntaxError(r.text, r.tokens[first].start, hint))
 		return false
 	}
 	if c.Options == nil {
@@ -350,11 +355,11 @@ func readMaxLag(o *Options, text string) (err error) {
 func whole(low, high int64, set func(*Options, int64)) func(*Options, string) error {
 	return func(o *Options, text string) error {
 		n, err := strconv.ParseInt(text, 10, 64)
-		if err == nil && (n < low || n > high) {
-			err = fmt.Errorf("not between %d and %d", low, high)
+		if err != nil || n < low || n > high {
+			return fmt.Errorf("not a whole number between %d and %d", low, high)
 		}
 		set(o, n)
-		return err
+		return nil
 	}
 }
 

@@ -17,7 +17,7 @@ const (
 	usageCancel  = "CANCEL TTL JOB FOR table"
 	usagePause   = "PAUSE TTL [FOR table] [UNTIL 'time']"
 	usageResume  = "RESUME TTL [FOR table]"
-	usageApprove = "APPROVE TTL JOB FOR table [VERSION n] [SEEN n ROWS | UP TO n ROWS] [REASON 'text']"
+	usageApprove = "APPROVE TTL JOB FOR table [VERSION n] [SEEN n {ROW | ROWS} | UP TO n {ROW | ROWS}] [REASON 'text']"
 	usageRestore = "RESTORE TTL PARTITION partition FOR table"
 	usageTrust   = "TRUST TTL SERVER ['server']"
 )

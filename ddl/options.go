@@ -102,6 +102,7 @@ func (r *reader) tableOptions() *Clause {
 		r.at++
 	}
 
+	l.refuseBehindPartitions()
 	for ; !l.done(); l.at++ { // old TiDB printed its comments behind the partitions
 		for l.current().hidden && l.atOption() {
 			l.one()
@@ -109,4 +110,15 @@ func (r *reader) tableOptions() *Clause {
 	}
 
 	return l.finish()
+}
+
+// refuseBehindPartitions refuses an option, outside comments, from here on, where partitions are
+// described: the server's own error would not say where it belongs.
+func (l *optionList) refuseBehindPartitions() {
+	for r := *l.reader; !r.done() && !r.query(0); r.skip() {
+		if t := r.current(); !t.hidden && (r.peek(0, "REMOVE", "TTL") || r.aheadIsOption(0)) {
+			r.reject(syntaxError(r.text, t.start, "what is said about TTL belongs before PARTITION BY"))
+			return
+		}
+	}
 }

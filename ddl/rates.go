@@ -10,7 +10,7 @@ import (
 )
 
 // ErrRates is wrapped by every error about speeds by the clock.
-var ErrRates = errors.New("not valid speeds")
+var ErrRates = errors.New("no valid speed")
 
 // Rates are how many rows a second may be deleted, by the clock and the day of the week. The zero
 // value is no limit.

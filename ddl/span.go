@@ -68,12 +68,23 @@ func readSpan(words []string) (s span, rest []string, err error) {
 
 func readHours(text string) (start, end int, err error) {
 	from, to, found := strings.Cut(text, "-")
-	first, errFirst := time.Parse("15:04", from)
-	last, errLast := time.Parse("15:04", to)
-	if !found || errFirst != nil || errLast != nil {
+	if !found {
 		return 0, 0, fmt.Errorf("'%s' is not of the form '22:00-06:00'", text)
 	}
-	return minuteOf(first), minuteOf(last), nil
+	if start, err = timeOfDay(from); err != nil {
+		return 0, 0, err
+	}
+	end, err = timeOfDay(to)
+	return start, end, err
+}
+
+// timeOfDay reads a time as a minute of its day.
+func timeOfDay(text string) (int, error) {
+	t, err := time.Parse("15:04", text)
+	if err != nil {
+		return 0, fmt.Errorf("'%s' is not a time from 00:00 to 23:59", text)
+	}
+	return minuteOf(t), nil
 }
 
 // days are some days of the week: a bit for each, Sunday's first.
