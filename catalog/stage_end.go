@@ -203,10 +203,11 @@ func (e ending) followed(after looks) ending {
 	if imports != "" {
 		e.require = g.brought()
 		e.kind, e.text = EventBraked, e.require+": no approval given before covers them"
+		e.warning = e.awaited()
 	}
 	if why := g.Identity.Scattered(e.seen.Incarnation); why != "" && len(e.seen.Incarnation) == 1 && !g.Arm {
 		e.anew, e.require, e.kind, e.text = true, why, EventBraked, why
-		e.warning = "the TTL of " + e.table.String() + " waits for APPROVE TTL JOB: " + why
+		e.warning = e.awaited()
 	}
 
 	switch {
@@ -228,6 +229,15 @@ func (e ending) followed(after looks) ending {
 	}
 
 	return e
+}
+
+// awaited says, to the client, what the policy waits for; nothing to one that restores a partition, and is told
+// so in any case.
+func (e ending) awaited() string {
+	if e.policy.Stage.Restores != nil {
+		return ""
+	}
+	return "the TTL of " + e.table.String() + " waits for APPROVE TTL JOB: " + e.require
 }
 
 func (e ending) disarm(why string) ending {

@@ -2,6 +2,7 @@ package statement
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -156,6 +157,39 @@ func TestStatementsThatKeepThePolicy(t *testing.T) {
 			if got := t.policy("t"); got != hourly {
 				t.Errorf("after %s: got policy %q", statement, got)
 			}
+		}
+	})
+}
+
+// Whoever brings in rows is told that they wait, by a warning beside the OK, for each table that got some.
+func TestWhoeverBringsInRowsIsTold(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.db.SetMaxOpenConns(1)
+		const columns = " (id INT, created DATETIME)"
+		t.exec("CREATE TABLE p (id INT, created DATETIME) TTL = created + INTERVAL 10 HOUR PARTITION BY RANGE (id) "+
+			"(PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20))",
+			"CREATE TABLE plain"+columns+" TTL = created + INTERVAL 1 DAY", "CREATE TABLE none"+columns)
+		warns := func(statement string, want ...string) {
+			t.Helper()
+			t.exec(statement)
+			got := rows(t.T, t.db, "SHOW WARNINGS")
+			for n, w := range want {
+				want[n] = "Warning|1105|the TTL of " + fmt.Sprintf(w, t.schema)
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: got warnings %q, want %q", statement, got, want)
+			}
+		}
+
+		const waits = "`%s`.`p` waits for APPROVE TTL JOB: rows were brought in by "
+		warns("ALTER TABLE p EXCHANGE PARTITION p0 WITH TABLE none", waits+"EXCHANGE PARTITION")
+		warns("ALTER TABLE p EXCHANGE PARTITION p1 WITH TABLE plain", waits+"EXCHANGE PARTITION",
+			"`%s`.`plain` waits for APPROVE TTL JOB: rows were brought in by EXCHANGE PARTITION")
+		warns("ALTER TABLE p TRUNCATE PARTITION p0")
+		if t.server.MariaDB() {
+			warns("ALTER TABLE p CONVERT TABLE none TO PARTITION p2 VALUES LESS THAN (30)",
+				waits+"CONVERT TABLE TO PARTITION")
 		}
 	})
 }
