@@ -39,7 +39,7 @@ func (a ServiceAccount) Grants(mariadb bool) []Grant {
 		{
 			"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX, DROP, REFERENCES, CREATE VIEW, SHOW VIEW, " +
 				"LOCK TABLES, EXECUTE, EVENT ON " +
-				pattern(cmp.Or(a.Catalog, DefaultSchema)) + ".*" + to,
+				Pattern(cmp.Or(a.Catalog, DefaultSchema)) + ".*" + to,
 			"its own schema: policies, jobs and history; EXECUTE and EVENT show whether somebody else keeps " +
 				"something in it",
 		},
@@ -133,13 +133,13 @@ func scopes(schemas []string) []string {
 	}
 	var out []string
 	for _, s := range schemas {
-		out = append(out, pattern(s)+".*")
+		out = append(out, Pattern(s)+".*")
 	}
 	return out
 }
 
-// pattern quotes a schema for GRANT, where % and _ are wildcards.
-func pattern(schema string) string {
+// Pattern quotes a schema for GRANT, where % and _ are wildcards.
+func Pattern(schema string) string {
 	return ddl.Quote(strings.NewReplacer("_", `\_`, "%", `\%`).Replace(schema))
 }
 

@@ -55,7 +55,7 @@ func (s *Store) Uninstall(ctx context.Context) (*Removal, error) {
 	}
 
 	r := &Removal{store: s}
-	if r.Account, err = s.account(ctx); err != nil {
+	if r.Account, err = Account(ctx, s.db); err != nil {
 		return nil, err
 	}
 	if err := r.readLeftovers(ctx); err != nil {
@@ -153,10 +153,10 @@ func (s *Store) keepsSchema(ctx context.Context, others []object, account string
 
 func alsoHolds(others []object) string { return fmt.Sprintf("it also holds %s", others[0]) }
 
-// account is who the server takes us for, as DROP USER wants it.
-func (s *Store) account(ctx context.Context) (string, error) {
+// Account is who the server takes us for, as DROP USER and GRANT want it.
+func Account(ctx context.Context, db execer) (string, error) {
 	var who string
-	if err := s.db.QueryRowContext(ctx, selectAccount).Scan(&who); err != nil {
+	if err := db.QueryRowContext(ctx, selectAccount).Scan(&who); err != nil {
 		return "", fmt.Errorf("ask for the account: %w", err)
 	}
 

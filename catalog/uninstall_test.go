@@ -174,7 +174,7 @@ func TestUninstallNeedsToSee(t *testing.T) {
 			t.Errorf("with the rights that init grants: %s", r.Kept)
 		}
 
-		b.exec(t, "REVOKE EXECUTE, EVENT ON "+pattern(b.Schema())+".* FROM sees_"+b.user)
+		b.exec(t, "REVOKE EXECUTE, EVENT ON "+Pattern(b.Schema())+".* FROM sees_"+b.user)
 		if r := plan(); !strings.Contains(r.Kept, "EXECUTE and EVENT") {
 			t.Errorf("without them: got %q", r.Kept)
 		}

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +38,7 @@ type check struct {
 	cfg      catalog.Config
 	server   catalog.Server
 	store    *catalog.Store
+	account  string // as the server knows it, quoted
 	still    string // why nothing can be written here; empty if it can
 	findings []Finding
 }
@@ -101,8 +104,11 @@ func (c *check) take(ctx context.Context, looks []look) error {
 	return nil
 }
 
-// read reads what the server is.
+// read reads what the server is, and whom it takes us for.
 func (c *check) read(ctx context.Context) (err error) {
+	if c.account, err = catalog.Account(ctx, c.db); err != nil {
+		return err
+	}
 	server, err := catalog.ReadServer(ctx, c.db)
 	if err == nil {
 		c.server = server
@@ -117,6 +123,12 @@ func (c *check) ok(name, format string, args ...any) {
 func (c *check) bad(level Level, name, text, advice string) {
 	c.findings = append(c.findings, Finding{Level: level, Name: name, Text: text, Advice: advice})
 }
+
+// grant is the statement that gives the account a right on something.
+func (c *check) grant(rightOn string) string { return c.toAccount("GRANT " + rightOn) }
+
+// toAccount completes a GRANT.
+func (c *check) toAccount(grant string) string { return grant + " TO " + c.account + ";" }
 
 // tried reports a right by what the server said when it was used. An answer that is not about
 // rights is an error.
@@ -192,14 +204,14 @@ func (c *check) process(ctx context.Context) error {
 		"table ids, connections and foreign keys from schemas without rights are not visible: nothing is deleted, "+
 			"because a table would not be told from another that takes its name, and a statement whose client "+
 			"vanished is not settled",
-		"GRANT PROCESS ON *.*")
+		c.grant("PROCESS ON *.*"))
 	return nil
 }
 
 func (c *check) replication(ctx context.Context) error {
-	grant, query := "GRANT REPLICATION CLIENT ON *.*", probeReplicaMySQL
+	right, query := "REPLICATION CLIENT", probeReplicaMySQL
 	if c.server.MariaDB {
-		grant, query = "GRANT REPLICA MONITOR ON *.*", probeReplicaMariaDB
+		right, query = "REPLICA MONITOR", probeReplicaMariaDB
 	}
 	running, err := c.answers(ctx, query)
 	if err == nil && running {
@@ -207,7 +219,7 @@ func (c *check) replication(ctx context.Context) error {
 			"point --backend at the primary; ttl_allow_replica = ON is for circular pairs and migrations")
 	}
 	return c.tried(err, Error, "replication", "replication state is visible",
-		"the account may not see whether this server is a replica", grant)
+		"the account may not see whether this server is a replica", c.grant(right+" ON *.*"))
 }
 
 func (c *check) binlogComment(ctx context.Context) error {
@@ -221,7 +233,7 @@ func (c *check) binlogComment(ctx context.Context) error {
 	defer conn.Close()
 	_, err = conn.ExecContext(ctx, probeRowsQuery)
 	return c.tried(err, Warning, "audit comment", "the binary log will show which policy deleted a row",
-		"the binary log will not show which policy deleted a row", "GRANT SESSION_VARIABLES_ADMIN ON *.*")
+		"the binary log will not show which policy deleted a row", c.grant("SESSION_VARIABLES_ADMIN ON *.*"))
 }
 
 // watched tries to read what the server counts.
@@ -235,7 +247,7 @@ func (c *check) watched(ctx context.Context) error {
 		case err == nil:
 		case refused(err, ddl.CodeTableDenied):
 			all = false
-			c.bad(Warning, name, "the account may not see "+right.Why, right.SQL)
+			c.bad(Warning, name, "the account may not see "+right.Why, c.toAccount(right.SQL))
 		default:
 			return fmt.Errorf("check %s: %w", table, err)
 		}
@@ -284,24 +296,42 @@ func (c *check) tableRights(ctx context.Context) error {
 	}
 
 	allowed := 0
+	lacking := make(map[string][]catalog.Table) // by schema
+	asked := make(map[string]int)
 	for _, p := range all {
+		asked[p.Table.Schema]++
 		_, err := c.answers(ctx, fmt.Sprintf(probeDelete, p.Table, ddl.Quote(p.Rule.Column)))
 		switch {
 		case err == nil:
 			allowed++
 		case refused(err, ddl.CodeTableDenied, ddl.CodeColumnDenied):
-			c.bad(Error, "table "+p.Table.String(), "the account may not delete from it",
-				fmt.Sprintf("GRANT SELECT, DELETE ON %s", p.Table))
+			lacking[p.Table.Schema] = append(lacking[p.Table.Schema], p.Table)
 		default:
 			c.bad(Warning, "table "+p.Table.String(), err.Error(), "")
 		}
 	}
 
+	for _, schema := range slices.Sorted(maps.Keys(lacking)) {
+		c.mayNotDelete(schema, lacking[schema], asked[schema])
+	}
 	if allowed == len(all) {
 		c.ok("tables", "those with a policy may be deleted from: %d", allowed)
 	}
 
 	return nil
+}
+
+// mayNotDelete reports tables of a schema, as one if they are all that have a policy there.
+func (c *check) mayNotDelete(schema string, lacking []catalog.Table, asked int) {
+	if n := len(lacking); n > 1 && n == asked {
+		c.bad(Error, "schema "+ddl.Quote(schema),
+			fmt.Sprintf("the account may not delete from any of its %d tables with a policy", n),
+			c.grant("SELECT, DELETE ON "+catalog.Pattern(schema)+".*"))
+		return
+	}
+	for _, t := range lacking {
+		c.bad(Error, "table "+t.String(), "the account may not delete from it", c.grant("SELECT, DELETE ON "+t.String()))
+	}
 }
 
 // clock compares the server's clock with ours. Only the server's decides, but a wrong one deletes

@@ -25,8 +25,11 @@ type patient struct {
 	account string
 	login   *mysql.Config // of the account
 
-	declare func(interval string) // how often the table has jobs
+	declare func(interval, table string) // how often a table has jobs
 }
+
+// quoted is the account as the server knows it.
+func (p *patient) quoted() string { return "'" + p.account + "'@'%'" }
 
 // onOwnServers runs a test on servers that it may change for everybody.
 func onOwnServers(t *testing.T, test func(t *testing.T, p *patient)) {
@@ -51,7 +54,6 @@ func newPatient(t *testing.T, s *mysqltest.Server) *patient {
 	}
 
 	p.exec(t, "CREATE TABLE "+p.user+".a (id BIGINT PRIMARY KEY, at DATETIME)")
-	table := catalog.Table{Schema: p.user, Name: "a"}
 	rule := catalog.Rule{
 		Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h",
 		TimeZone: "UTC", ZoneSource: catalog.ZoneFromServer,
@@ -61,14 +63,15 @@ func newPatient(t *testing.T, s *mysqltest.Server) *patient {
 		Account: "ann@%", Server: p.store.Server().Key(), Boot: p.store.Server().Boot,
 		Connection: 1 << 60,
 	}
-	p.declare = func(interval string) {
+	p.declare = func(interval, name string) {
 		t.Helper()
+		table := catalog.Table{Schema: p.user, Name: name}
 		rule.JobInterval = interval
 		if _, err := p.store.Declare(t.Context(), client, catalog.Declaration{Table: table, Rule: rule}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p.declare("1h")
+	p.declare("1h", "a")
 
 	service := catalog.ServiceAccount{
 		User: p.account, Password: "s3cret", Catalog: p.cfg.Schema,
@@ -177,7 +180,7 @@ func TestServiceAccountLacksNothing(t *testing.T) {
 		if offered() {
 			t.Error("an index is offered for jobs every hour")
 		}
-		p.declare("1s")
+		p.declare("1s", "a")
 		if !offered() {
 			t.Errorf("no index is offered for jobs every second: got %+v", p.look(t))
 		}
@@ -219,12 +222,48 @@ func TestEachRightIsMissed(t *testing.T) {
 			p.exec(t, "REVOKE "+c.right+" ON "+c.on+" FROM "+p.account)
 			findings := p.look(t)
 			if !slices.ContainsFunc(findings, func(f Finding) bool {
-				return f.Name == c.finding && f.Level != OK && f.Advice != ""
+				return f.Name == c.finding && f.Level != OK && (c.finding == "own schema" ||
+					strings.HasPrefix(f.Advice, "GRANT ") && strings.HasSuffix(f.Advice, " TO "+p.quoted()+";"))
 			}) {
 				t.Errorf("without %s: got %+v, want %q among what is wrong", c.right, findings, c.finding)
 			}
 
 			p.exec(t, "GRANT "+c.right+" ON "+c.on+" TO "+p.account)
+		}
+	})
+}
+
+// TestGrantsCanBePasted: what a checkup advises gives the right that lacks, once for a schema of which every
+// table lacks it.
+func TestGrantsCanBePasted(t *testing.T) {
+	t.Parallel()
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		p := newPatient(t, s)
+		p.exec(t, "CREATE TABLE "+ddl.QuoteTable(p.user, "b")+" (id INT PRIMARY KEY, at DATETIME)")
+		p.declare("1h", "b")
+		p.exec(t, "REVOKE PROCESS ON *.* FROM "+p.account)
+		p.exec(t, "REVOKE DELETE ON "+schema(p.user)+" FROM "+p.account)
+
+		var grants []string
+		for _, f := range p.look(t) {
+			if f.Level == Error && f.Advice != "" {
+				grants = append(grants, f.Advice)
+			}
+		}
+		want := []string{
+			"GRANT PROCESS ON *.* TO " + p.quoted() + ";",
+			"GRANT SELECT, DELETE ON " + schema(p.user) + " TO " + p.quoted() + ";",
+		}
+		if !slices.Equal(grants, want) {
+			t.Fatalf("got %q, want %q", grants, want)
+		}
+		for _, grant := range grants {
+			p.exec(t, grant)
+		}
+		for _, f := range p.look(t) {
+			if f.Level == Error {
+				t.Errorf("after the grants: %s: %s", f.Name, f.Text)
+			}
 		}
 	})
 }
