@@ -391,8 +391,8 @@ func (s *Store) bar(ctx context.Context, tx *sql.Tx, policy uint64) error {
 }
 
 // barTakers makes every batch planned so far impossible that takes rows of other tables along, except those
-// of one policy. A job that is created meanwhile finds what has been changed. One that waited for another table's policy
-// looks for itself whether it still has to: whoever has just lifted what held it is told nothing else.
+// of one policy. A job that is created meanwhile finds what has been changed. One that waited for another table's
+// policy looks for itself whether it still has to: whoever has just lifted what held it is told nothing else.
 func (s *Store) barTakers(ctx context.Context, tx *sql.Tx, except uint64) error {
 	rows, err := tx.QueryContext(ctx, s.sql(selectTakersAlong), except)
 	if err != nil {

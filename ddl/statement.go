@@ -149,8 +149,8 @@ const (
 func (c Change) String() string {
 	return [...]string{
 		"other", "add column", "drop column", "change column", "rename column", "rename table", "add foreign key",
-		"add primary key", "exchange partition", "convert partition", "convert table", "import tablespace", "discard tablespace",
-		"drop partition", "truncate partition", "maintain partition", "harmless",
+		"add primary key", "exchange partition", "convert partition", "convert table", "import tablespace",
+		"discard tablespace", "drop partition", "truncate partition", "maintain partition", "harmless",
 	}[c]
 }
 

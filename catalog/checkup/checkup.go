@@ -330,7 +330,8 @@ func (c *check) mayNotDelete(schema string, lacking []catalog.Table, asked int) 
 		return
 	}
 	for _, t := range lacking {
-		c.bad(Error, "table "+t.String(), "the account may not delete from it", c.grant("SELECT, DELETE ON "+t.String()))
+		c.bad(Error, "table "+t.String(), "the account may not delete from it",
+			c.grant("SELECT, DELETE ON "+t.String()))
 	}
 }
 

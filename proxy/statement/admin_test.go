@@ -461,21 +461,25 @@ func TestLimitOfNone(t *testing.T) {
 				"text":   func() (*sql.Rows, error) { return db.QueryContext(t.Context(), query) },
 				"binary": func() (*sql.Rows, error) { return stmt.QueryContext(t.Context()) },
 			} {
-				found, err := ask()
-				if err != nil {
-					t.Fatalf("%s, %s: %v", query, name, err)
-				}
-				columns, err := found.Columns()
-				if some := found.Next(); some || err != nil || len(columns) < 4 {
-					t.Errorf("%s, %s: got rows %v, columns %q, %v", query, name, some, columns, err)
-				}
-				if err := found.Close(); err != nil {
-					t.Fatal(err)
-				}
+				wantNoRows(t, query+", "+name, ask)
 			}
 			_ = stmt.Close()
 		}
 	})
+}
+
+// wantNoRows fails the test unless an answer has columns, and no rows.
+func wantNoRows(t *testing.T, name string, ask func() (*sql.Rows, error)) {
+	t.Helper()
+	found, err := ask()
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	defer found.Close()
+	columns, err := found.Columns()
+	if some := found.Next(); some || err != nil || found.Err() != nil || len(columns) < 4 {
+		t.Errorf("%s: got rows %v, columns %q, %v, %v", name, some, columns, err, found.Err())
+	}
 }
 
 // TestRefusalsAreShown: after an error of ours, SHOW WARNINGS has that, and nothing of the statement before.

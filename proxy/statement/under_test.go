@@ -19,9 +19,9 @@ import (
 // inClient is something that happens in a client's session, in which wait is 1 and waits for a table.
 type inClient func(x *proxy.Exchange, wait string) error
 
-// killing lets f happen while somebody has locked the table, ends so many of its statements that wait for it, by KILL
-// QUERY, and unlocks it. It returns the client's session, and what the client is answered.
-func killing(t *testing.T, s *mysqltest.Server, kills int, f inClient) (*sql.Conn, error) {
+// killing lets f happen while somebody has locked the table, ends the first of its statements that waits for it, or all
+// of them, by KILL QUERY, and unlocks it. It returns the client's session, and what the client is answered.
+func killing(t *testing.T, s *mysqltest.Server, all bool, f inClient) (*sql.Conn, error) {
 	t.Helper()
 	schema := s.Database(t)
 	locker, err := s.Open(t, schema).Conn(t.Context())
@@ -60,34 +60,37 @@ func killing(t *testing.T, s *mysqltest.Server, kills int, f inClient) (*sql.Con
 		_, err := client.ExecContext(context.WithoutCancel(t.Context()), "ours")
 		answered <- err
 	}()
-	for range kills {
-		killWaiting(t, s.Open(t, ""), schema)
+	on := s.Open(t, "")
+	for !killWaiting(t, on, schema) || all {
+		select {
+		case err := <-answered:
+			return client, err
+		case <-time.After(5 * time.Millisecond):
+		}
 	}
 	lock("UNLOCK TABLES")
 	return client, <-answered
 }
 
-// killWaiting ends the statement that waits for the table, once there is one.
-func killWaiting(t *testing.T, on *sql.DB, schema string) {
+// killWaiting ends the statement that waits for the table, if there is one.
+func killWaiting(t *testing.T, on *sql.DB, schema string) bool {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	for {
-		var id uint64
-		err := on.QueryRowContext(ctx, "SELECT ID FROM information_schema.PROCESSLIST "+
-			"WHERE STATE LIKE 'Waiting for table%' AND INFO LIKE ?", "%"+schema+".awaited%").Scan(&id)
-		if errors.Is(err, sql.ErrNoRows) {
-			<-time.After(5 * time.Millisecond)
-			continue
-		}
-		if err == nil {
-			_, err = on.ExecContext(ctx, fmt.Sprintf("KILL QUERY %d", id))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return
+	var id uint64
+	err := on.QueryRowContext(t.Context(), "SELECT ID FROM information_schema.PROCESSLIST "+
+		"WHERE STATE LIKE 'Waiting for table%' AND INFO LIKE ?", "%"+schema+".awaited%").Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false
 	}
+	if err == nil {
+		_, err = on.ExecContext(t.Context(), fmt.Sprintf("KILL QUERY %d", id))
+	}
+	if refused := new(mysql.MySQLError); errors.As(err, &refused) && refused.Number == 1094 { // it is gone
+		return false
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return true
 }
 
 // wantSettings fails the test unless a session has the settings that its client has made.
@@ -124,7 +127,7 @@ func TestKillLeavesTheClientsSettings(t *testing.T) {
 		}
 		for when, f := range waits {
 			t.Run(when, func(t *testing.T) {
-				client, err := killing(t, s, 1, f)
+				client, err := killing(t, s, false, f)
 				if err == nil {
 					t.Error("got OK, want what the server said")
 				}
@@ -133,7 +136,7 @@ func TestKillLeavesTheClientsSettings(t *testing.T) {
 		}
 
 		t.Run("while the client's are put back", func(t *testing.T) {
-			client, err := killing(t, s, 1, func(x *proxy.Exchange, wait string) error {
+			client, err := killing(t, s, false, func(x *proxy.Exchange, wait string) error {
 				return under(x, "SET max_error_count = 5", "SET max_error_count = 1 - "+wait, func() error { return nil })
 			})
 			if err != nil {
@@ -148,7 +151,7 @@ func TestKillLeavesTheClientsSettings(t *testing.T) {
 func TestSettingsThatAreLostEndTheSession(t *testing.T) {
 	t.Parallel()
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
-		client, err := killing(t, s, 3, func(x *proxy.Exchange, wait string) error {
+		client, err := killing(t, s, true, func(x *proxy.Exchange, wait string) error {
 			return under(x, "SET max_error_count = 5", "SET max_error_count = 1 - "+wait, func() error { return nil })
 		})
 		if err == nil || !errors.As(err, new(*mysql.MySQLError)) {
