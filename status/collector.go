@@ -85,7 +85,7 @@ func NewCollector(reads Reads, log *slog.Logger) *Collector {
 			"Number of the lease's holder: it grows when the lease passes from one node to another.", "lease"),
 		taskLeases: d("task_leases", "Tasks that a live node is working on: it has their leases.", "node"),
 		lag: d("table_lag_seconds",
-			"How long the oldest row still in the table has been due, as far as known.", table...),
+			"How long the oldest row in the table that could go has been due, as far as known.", table...),
 		verdict:  d("table_verdict", "1 for the verdict on the table.", with("verdict")...),
 		progress: d("job_progress_ratio", "How far the open job has come, from 0 to 1.", table...),
 		due: d("job_due_rows",

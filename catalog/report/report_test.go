@@ -398,6 +398,38 @@ func TestWatermarkPassesNoRowThatStays(t *testing.T) {
 	}
 }
 
+// TestNothingIsBehindForWhatCannotGo: rows that the server refuses to delete are told as such, like those that others
+// need, and do not hide how far behind the others are.
+func TestNothingIsBehindForWhatCannotGo(t *testing.T) {
+	t.Parallel()
+	stuck := noon.AddDate(-20, 0, 0)
+	for name, c := range map[string]struct {
+		oldest          time.Time
+		failed, skipped uint64
+		behind          time.Duration
+		known           bool
+	}{
+		"refused":                 {stuck, 2, 0, 0, true},
+		"needed by others":        {time.Time{}, 0, 0, 0, true},
+		"one more that is older":  {stuck.Add(-time.Hour), 2, 0, noon.Sub(stuck) + time.Hour, true},
+		"others that were locked": {stuck, 2, 1, 0, false},
+		"more than are told":      {stuck, 3, 0, 0, false},
+	} {
+		w := work(func(w *Work) {
+			w.Policy.Rule.JobInterval = "1h"
+			ran(w, time.Minute)
+			w.Last.OldestExpiry, w.Last.Counts.Failed, w.Last.Counts.Skipped = c.oldest, c.failed, c.skipped
+			w.Ran[0].Undeletable, w.Ran[0].OldestUndeletable, w.Ran[0].UndeletableVersion = new(uint64(2)), stuck, 1
+		})
+		if got, known := w.Behind(); got != c.behind || known != c.known {
+			t.Errorf("%s: behind by %v (known: %t), want %v (%t)", name, got, known, c.behind, c.known)
+		}
+		if oldest := w.Oldest(); oldest.IsZero() != (c.behind == 0) {
+			t.Errorf("%s: the oldest row expired at %v", name, oldest)
+		}
+	}
+}
+
 // TestGapsOfSchedulesAreNotLate: rows wait for the next job as long as schedule and windows say, and nobody
 // is alarmed by a weekend.
 func TestGapsOfSchedulesAreNotLate(t *testing.T) {

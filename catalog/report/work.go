@@ -142,23 +142,46 @@ func (w *Work) latest() *catalog.Job {
 	}
 }
 
-// Oldest is the expiry of the oldest row that is still there, zero when not known.
+// Oldest is the expiry of the oldest row that is still there and could go, zero when not known: one that cannot is
+// OldestUndeletable, and nothing is behind for it.
 func (w *Work) Oldest() time.Time {
+	if seen := w.seen(); !w.stuckSince(seen) {
+		return seen
+	}
+	return time.Time{}
+}
+
+// seen is the expiry of the oldest row that the latest job has seen, whatever kept it; zero when not known.
+func (w *Work) seen() time.Time {
 	if j := w.latest(); j != nil {
 		return j.OldestExpiry
 	}
 	return time.Time{}
 }
 
-// Behind is for how long the oldest row still there has been due. When the last job left none that
+// stuckSince reports whether a row that expired then cannot be deleted, as the last job knew that came to its end.
+func (w *Work) stuckSince(at time.Time) bool {
+	rows := w.Undeletable()
+	return rows != nil && *rows > 0 && w.OldestUndeletable().Truncate(time.Second).Equal(at.Truncate(time.Second))
+}
+
+// leftMore reports whether the job that ended last left rows that are due, beside those that cannot go.
+func (w *Work) leftMore() bool {
+	stuck := uint64(0)
+	if rows := w.Undeletable(); rows != nil {
+		stuck = *rows
+	}
+	return w.Last.Counts.Skipped > 0 || w.Last.Counts.Failed > stuck
+}
+
+// Behind is for how long the oldest row still there that could go has been due. When the last job left none that
 // was due, it is how late the next one is: where rows should go within seconds, only if it is later than
 // a look that found nothing is told. It is not known before a job has looked, and where a job cannot know.
 func (w *Work) Behind() (behind time.Duration, known bool) {
 	if oldest := w.Oldest(); !oldest.IsZero() {
 		return max(0, w.Now.Sub(oldest)), true
 	}
-	if w.Job != nil || w.Last == nil || w.Last.State != catalog.JobFinished ||
-		w.Last.Counts.Failed+w.Last.Counts.Skipped > 0 {
+	if w.Job != nil || w.Last == nil || w.Last.State != catalog.JobFinished || w.leftMore() {
 		return 0, false
 	}
 	late := max(0, w.Now.Sub(w.expected()))
@@ -211,7 +234,7 @@ func (w *Work) Watermark() time.Time {
 	if rows := w.Undeletable(); rows != nil && *rows > 0 && !mark.IsZero() {
 		mark = earlier(mark, w.OldestUndeletable()) // which may not be known
 	}
-	if seen := w.Oldest(); !seen.IsZero() {
+	if seen := w.seen(); !seen.IsZero() {
 		mark = earlier(mark, seen)
 	}
 	return mark
