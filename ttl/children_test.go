@@ -571,6 +571,26 @@ func (f *fixture) declareChild(on bool) (catalog.Policy, error) {
 		catalog.Declaration{Table: f.child(), Rule: f.childRule(on)})
 }
 
+// TestRowsAlongAreExpected: how many rows go along is not counted before they do, and a job's note says so of what it
+// takes to be due. Where the due rows have no dependents, the others' are taken for theirs.
+func TestRowsAlongAreExpected(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.parents(20, 2)
+		f.Exec(f.In("DELETE FROM {t}.child WHERE t IN (SELECT id FROM {t}.t WHERE made < '2025-01-01')"),
+			f.In("ANALYZE TABLE {t}.child"))
+		defer f.run(nil)()
+		f.Wait("the expired rows to go", func() bool { return f.due() == 0 })
+		f.Wait("the job to end", func() bool { return f.Number(f.In("SELECT COUNT(*) FROM {t}_c.job_history")) > 0 })
+		got := f.Text(f.In("SELECT CONCAT_WS(' ', deleted, estimated_rows, note) FROM {t}_c.job_history " +
+			"ORDER BY job_id LIMIT 1"))
+		if want := "10 20 about 10 rows of other tables are expected to go along: nobody has counted them"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
 // TestPauseOfADependent: when a statement has answered that lets nothing of a table go, nothing more of it
 // goes, not even with rows of another table, nor if the batch that takes it along began before the table had
 // a policy.

@@ -105,7 +105,8 @@ func (t *starter) newJob(r *run, x prospect, reason string) catalog.NewJob {
 }
 
 func factsOf(x prospect, cutoff plan.Cutoff) catalog.JobFacts {
-	due := uint64(max(x.estimate.With(x.statements.Staying.Along()).Expired, 0))
+	along := x.statements.Staying.Along()
+	due := uint64(max(x.estimate.With(along).Expired, 0))
 	rows := uint64(max(x.estimate.Rows, 0))
 	f := catalog.JobFacts{
 		Plan: string(x.choice.Way), PlanReason: x.choice.Reason, EstimatedRows: &due,
@@ -113,7 +114,12 @@ func factsOf(x prospect, cutoff plan.Cutoff) catalog.JobFacts {
 	}
 	f.NullRows, f.OddRows = count(x.estimate.Null), count(x.estimate.Implausible)
 	f.OldestExpiry = cutoff.ExpiryOf(x.estimate.Head)
-	f.Note = strings.Join(notes(x.estimate), "\n")
+	lines := notes(x.estimate)
+	if more := along.Rows(x.estimate.Expired, x.estimate.Rows); more > 0 {
+		lines = append(lines,
+			rowsText(more, false)+" of other tables are expected to go along: nobody has counted them")
+	}
+	f.Note = strings.Join(lines, "\n")
 	return f
 }
 
