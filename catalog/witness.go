@@ -22,6 +22,7 @@ type Witness struct {
 	clock ClockWatch
 
 	looked time.Time // when all that is known of the server was read, and found in order
+	said   string    // why everything was held last; empty once all has been found in order
 }
 
 // NewWitness returns the witness of a store. An empty stateDir remembers only as long as the
@@ -85,10 +86,11 @@ func (w *Witness) Check(ctx context.Context) error {
 		if err := w.store.Hold(ctx, why+"; TRUST TTL SERVER if this is right"); err != nil {
 			return fmt.Errorf("hold all policies, because %s: %w", why, err)
 		}
-		w.log.LogAttrs(ctx, slog.LevelError, "all policies are held until TRUST TTL SERVER", slog.String("reason", why))
+		w.say(ctx, why)
 		return nil
 	}
 
+	w.said = ""
 	if err := w.tell(ctx, l); err != nil {
 		return err
 	}
@@ -100,6 +102,15 @@ func (w *Witness) Check(ctx context.Context) error {
 	w.store.reached.Store(&reached{l.CatalogID, generation})
 	w.store.checks.Add(1)
 	return w.state.remember(l.CatalogID, generation)
+}
+
+// say logs why everything is held, once: while a backup is being loaded over the catalog, it is held anew
+// whenever that has been overwritten.
+func (w *Witness) say(ctx context.Context, why string) {
+	if why != w.said {
+		w.log.LogAttrs(ctx, slog.LevelError, "all policies are held until TRUST TTL SERVER", slog.String("reason", why))
+	}
+	w.said = why
 }
 
 // lookWholly is how often all is read that is known of a server, although it is the one that it was.

@@ -126,6 +126,41 @@ func TestOlderCatalogIsHeldUntilTrusted(t *testing.T) {
 	})
 }
 
+// TestHoldIsSaidOnce: also if it is lifted under our hands, as when a backup is loaded over the catalog.
+func TestHoldIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		var log strings.Builder
+		w, err := NewWitness(b.Store, "", slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		said := func(want int) {
+			t.Helper()
+			if why := b.check(t, w); why == "" {
+				t.Error("nothing is held")
+			}
+			if got := strings.Count(log.String(), "all policies are held"); got != want {
+				t.Errorf("the hold was said %d times, want %d: %s", got, want, &log)
+			}
+		}
+		b.check(t, w)
+		b.exec(t, "UPDATE {lineage} SET server = 'elsewhere', host = 'elsewhere'")
+		said(1)
+		b.exec(t, "UPDATE {pause} SET held = FALSE, held_reason = '', held_at = NULL WHERE policy_id = 0")
+		said(1)
+
+		if err := b.Trust(t.Context(), "dba", b.Server().Key()); err != nil {
+			t.Fatal(err)
+		}
+		b.check(t, w)
+		b.exec(t, "DELETE FROM {lineage} WHERE server <> 'elsewhere'")
+		w.looked = time.Time{}
+		said(2)
+	})
+}
+
 func TestUnknownServerIsHeld(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {

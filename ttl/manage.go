@@ -28,7 +28,9 @@ func (t *ticker) manage(ctx context.Context, v view, job catalog.Job) error {
 			return err // ErrFence: its owner lives
 		}
 
-		t.log.LogAttrs(ctx, slog.LevelInfo, "job is taken over", work.JobAttrs(led)...)
+		if !t.pulse.Pause.Held { // a clone, say, has the jobs of its original, and nothing becomes of them
+			t.log.LogAttrs(ctx, slog.LevelInfo, "job is taken over", work.JobAttrs(led)...)
+		}
 		job = led
 	}
 
