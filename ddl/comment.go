@@ -12,9 +12,9 @@ import (
 //	/*M! … */ /*M!100303 … */ run by MariaDB alone
 //	/*T! … */ /*T![ttl] … */  run by TiDB alone; we look into the second only for the feature ttl
 //
-// TiDB's, which we print, count on every server if they contain our clauses, so their tokens are
-// marked hidden. Of the others, what the server skips is nothing to us either. A comment that never
-// ends is a token of its own, since the server refuses the statement because of it.
+// A body that the server does not run still counts if it contains our clauses, so its tokens are
+// marked hidden. One that never ends is a token of its own, since the server refuses the statement
+// because of it.
 func (s *source) comment(i, limit, inside int, hidden bool) (end int, ran bool) {
 	body, use := s.opening(i, limit)
 	closed := true
@@ -29,7 +29,7 @@ func (s *source) comment(i, limit, inside int, hidden bool) (end int, ran bool) 
 	if !closed {
 		s.tokens = append(s.tokens, token{kind: symbol, start: i, end: end, comment: inside, hidden: hidden})
 	}
-	if use == ignored || use == skipped || !closed {
+	if use == ignored || !closed {
 		return end, false
 	}
 
@@ -54,7 +54,7 @@ const (
 	ignored use = iota // a plain comment
 	run                // the server runs the body
 	skipped            // the server knows the form but not the version: plain comments inside do not end it
-	foreign            // a plain comment for the server: TiDB's, which we look into
+	foreign            // a plain comment for the server, which we look into
 )
 
 // opening reads the head of the comment at i: where its body begins, and what to do with it.
@@ -67,6 +67,9 @@ func (s *source) opening(i, limit int) (body int, u use) {
 	case strings.HasPrefix(head, "M!") && s.mode.MariaDB:
 		length, version := s.versionDigits(head[2:])
 		return i + 4 + length, runs(s.reached(version))
+	case strings.HasPrefix(head, "M!"):
+		length, _ := s.versionDigits(head[2:])
+		return i + 4 + length, foreign
 	case strings.HasPrefix(head, "T!["):
 		features, _, closed := strings.Cut(head[3:], "]")
 		if !closed || !hasFeature(features) {

@@ -29,8 +29,8 @@
 // ttl. Nothing is ever printed from a syntax tree. TiDB's parser judges the clause, put on a dummy
 // table; it never sees the user's statement, because it refuses much that MySQL and MariaDB accept.
 //
-// Comments. The server runs some (/*! */), and we look into TiDB's (/*T![ttl] */), which it skips.
-// Tokens of the second kind are hidden: they may be options of ours and otherwise do not count.
+// Comments. The server runs some (/*! */), we look into some that it skips (/*T![ttl] */). Tokens
+// of the second kind are hidden: they may be options of ours and otherwise do not count.
 //
 // # What never happens here
 //

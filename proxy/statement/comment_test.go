@@ -1,9 +1,6 @@
 package statement
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 // skippedForms are the heads of comments whose body a server does not run.
 func (t *theatre) skippedForms() []string {
@@ -48,37 +45,5 @@ func TestSkippedCommentsStaySkipped(t *testing.T) {
 		t.fails(1064, "/*!50000 TRUNCATE TABLE t; ALTER TABLE t TTL_ENABLE='OFF' */")
 		t.fails(1064, "DO 1; ; ALTER TABLE t TTL_ENABLE='OFF'")
 		t.wantPolicy("t", hourly)
-	})
-}
-
-// What the server skips declares nothing either, and what it runs does; TiDB's comments, which we
-// print, count on every server.
-func TestCommentsDeclareWhatTheServerRuns(t *testing.T) {
-	onStage(t, func(t *theatre) {
-		t.exec("CREATE TABLE t" + hourlyTable)
-		for _, form := range t.skippedForms() {
-			if strings.HasPrefix(form, "/*T!") {
-				continue
-			}
-			t.exec("CREATE TABLE x (id INT PRIMARY KEY, created DATETIME) "+form+"TTL = created + INTERVAL 10 HOUR */",
-				"ALTER TABLE t "+form+"TTL_ENABLE='OFF' */", "ALTER TABLE t "+form+"REMOVE TTL */")
-			t.wantPolicy("x", "")
-			t.wantPolicy("t", hourly)
-			t.exec("DROP TABLE x")
-		}
-
-		run := []string{"/*! ", "/*!50000 ", "/*T! ", "/*T![ttl] "}
-		if t.server.MariaDB() {
-			run = append(run, "/*!100000 ", "/*M! ", "/*M!100000 ")
-		} else {
-			run = append(run, "/*!80000 ")
-		}
-		for _, form := range run {
-			t.exec("CREATE TABLE x (id INT PRIMARY KEY, created DATETIME) " + form + "TTL = created + INTERVAL 10 HOUR */")
-			t.wantPolicy("x", hourly)
-			t.exec("ALTER TABLE x " + form + "REMOVE TTL */")
-			t.wantPolicy("x", "")
-			t.exec("DROP TABLE x")
-		}
 	})
 }
