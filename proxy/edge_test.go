@@ -47,7 +47,7 @@ func newEdge(t *testing.T, b BackendsConfig, c Config) *edge {
 func newEdgeWith(t *testing.T, b BackendsConfig, c Config, h Handler) *edge {
 	t.Helper()
 	if len(c.Listen) == 0 {
-		c.Listen = []string{"127.0.0.1:0"}
+		c.Listen = []string{wiretest.OwnAddress()}
 	}
 
 	w, logged := wiretest.NewLog(t), &lines{}

@@ -44,7 +44,7 @@ func proxyWith(t testing.TB, backend string, c Config, h Handler) (address strin
 // proxyCounting does the same with metrics that the test looks at.
 func proxyCounting(t testing.TB, backend string, c Config, h Handler, m *Metrics) (address string, stop func()) {
 	t.Helper()
-	c.Listen = []string{"127.0.0.1:0"}
+	c.Listen = []string{wiretest.OwnAddress()}
 	c.Handler = h
 	c.lastWord = scriptedWord
 	log := wiretest.NewLog(t)

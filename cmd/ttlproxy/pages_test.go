@@ -87,8 +87,8 @@ func TestPagesNameCommandsThatExist(t *testing.T) {
 
 // foreign are options of other programs that pages mention.
 var foreign = strings.Fields(`
-	alter alter-foreign-keys-method bulk-delete check-interval column-type-info comments commit-each data-dir dest
-	disable-ssl-verify-server-cert dry-run file get-server-public-key host limit max-lag no-check-charset
+	alter alter-foreign-keys-method bulk-delete check-interval column-type-info commands comments commit-each data-dir dest
+	disable-ssl-verify-server-cert dry-run execute file get-server-public-key host limit max-lag no-check-charset
 	no-drop-old-table port primary-key-only purge recursion-method run-time sentinel server-public-key-path
 	skip-ssl sleep ssl-ca ssl-mode stop txn-size assume-master-host where`)
 

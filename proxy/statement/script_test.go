@@ -38,7 +38,7 @@ func proxyWith(t testing.TB, backend string, h proxy.Handler) string {
 		t.Fatal(err)
 	}
 
-	config := proxy.Config{Listen: []string{"127.0.0.1:0"}, Handler: h}
+	config := proxy.Config{Listen: []string{wiretest.OwnAddress()}, Handler: h}
 	s, err := proxy.New(t.Context(), config, backends, logger, proxy.NewMetrics(nil))
 	if err != nil {
 		t.Fatal(err)
