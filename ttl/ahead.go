@@ -84,7 +84,7 @@ func (t *ticker) makeAheadOf(ctx context.Context, p catalog.Policy) (again time.
 		return aheadLook, t.store.EndAhead(ctx, p.ID, catalog.DepartureRefused, why)
 	case a.Statement == "":
 		return aheadLook, t.store.EnoughAhead(ctx, p.ID)
-	case t.engine.duty.Limited() && a.Half:
+	case t.engine.duty.Reason() != "" && a.Half:
 		return 0, nil // signals slow everything down, and there is time
 	}
 

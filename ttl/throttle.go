@@ -73,7 +73,8 @@ type throttler struct {
 	log     *slog.Logger
 	metrics *Metrics
 	duty    *pace.Duty
-	busy    func() bool // some job in the cluster has work
+	busy    func() bool     // some job in the cluster has work
+	begins  <-chan struct{} // tells that one has, where none had
 	leads   func() bool
 	node    func() uint64
 	limits  func() *limits
@@ -137,7 +138,8 @@ func (e *Engine) throttles(ctx context.Context) error {
 	all := append(signal.All(), probe, signal.NewClients(e.suffered), replicas)
 	t := &throttler{
 		store: e.store, log: e.log, metrics: e.metrics, duty: e.duty,
-		busy: func() bool { return e.queue.Others(0) }, leads: e.leading.Load, node: e.node.Load,
+		busy: func() bool { return e.queue.Others(0) }, begins: e.queue.Begins(),
+		leads: e.leading.Load, node: e.node.Load,
 		limits: e.limits.Load, suffers: e.cfg.Suffered,
 		server: db, eyes: eyes, watch: signal.NewWatch(all...), control: pace.NewControl(0),
 		others: &signal.Application{}, probe: probe, batches: &signal.Batches{Sent: e.metrics.work.Batches},
@@ -171,7 +173,18 @@ func (t *throttler) run(ctx context.Context) {
 		default:
 			every = followEvery
 		}
-		work.Wait(ctx, every)
+		t.pause(ctx, every)
+	}
+}
+
+// pause waits until the next look, or until there is work.
+func (t *throttler) pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-t.begins:
 	}
 }
 
@@ -248,8 +261,22 @@ func (t *throttler) rest(ctx context.Context, leads bool) {
 	}
 	t.idle = true
 	if !leads || t.rested >= firstLooks || !t.learns() { // whoever follows has nothing to learn
-		t.set(ctx, 1, "")
+		t.set(ctx, t.unseen(), "")
 	}
+}
+
+// unseen is the share with which work begins, until it has been looked whether others are at work.
+func (t *throttler) unseen() float64 {
+	percent := t.limits().settings.Int(setting.ThrottleApplication)
+	if percent == 0 {
+		return 1
+	}
+	return t.room(float64(percent) / 100)
+}
+
+// room is the share that comes to so many sessions' time of all nodes.
+func (t *throttler) room(sessions float64) float64 {
+	return max(t.duty.ShareOf(sessions/float64(max(t.limits().Nodes, 1))), t.floor())
 }
 
 // learns reports whether there is a signal that has to know what is usual.
@@ -297,6 +324,9 @@ func (t *throttler) conclude(ctx context.Context, since time.Duration) (share fl
 		share, why = gently, learning
 	}
 
+	if share < t.duty.Share() {
+		t.set(ctx, share, why) // telling the others may take as long as any commit
+	}
 	t.say(ctx, catalog.Throttle{Decides: true, Share: share, HeldBy: why}, true)
 	t.obey(ctx, share, why)
 	return share
@@ -318,7 +348,7 @@ func (t *throttler) leaveRoom(share float64, by signal.Reading, measured bool) (
 		slow, made = t.probe.Slow()
 	}
 	sessions := t.beside.Step(now, float64(percent)/100, by.Pressure(), made, slow)
-	most := max(t.duty.ShareOf(sessions/float64(max(t.limits().Nodes, 1))), t.floor())
+	most := t.room(sessions)
 	t.control.Bound(now, most)
 	if most < share {
 		return most, t.others.Reading()
@@ -409,10 +439,13 @@ func decide(c *pace.Control, w *signal.Watch) (share float64, by signal.Reading)
 	return c.Step(time.Now(), by.Pressure()), by
 }
 
-// set makes the workers follow.
+// set makes the workers follow. Without a reason they are not held back: a share that there is then is one of nothing.
 func (t *throttler) set(ctx context.Context, share float64, why string) {
 	before := t.duty.Reason()
 	t.duty.Set(share, why)
+	if why == "" {
+		share = 1
+	}
 	t.metrics.share.Set(share)
 	if now := t.duty.Reason(); (now == "") != (before == "") {
 		t.log.LogAttrs(ctx, slog.LevelDebug, "the speed of deletion changes", slog.Float64("share", share),

@@ -27,6 +27,7 @@ type board struct {
 	mu   sync.Mutex
 	all  map[uint64]catalog.Throttle // by node
 	down bool
+	slow time.Duration // to take a share
 }
 
 func (b *board) Share(context.Context) (catalog.Throttle, error) {
@@ -46,6 +47,7 @@ func (b *board) Share(context.Context) (catalog.Throttle, error) {
 }
 
 func (b *board) SetThrottle(_ context.Context, t catalog.Throttle) error {
+	time.Sleep(b.slow)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.down {
@@ -113,9 +115,7 @@ type node struct {
 }
 
 // share is what the node's duty is set to.
-func (n *node) share() float64 {
-	return float64(n.duty.Target(0, time.Second)) / float64(time.Second)
-}
+func (n *node) share() float64 { return n.duty.Share() }
 
 // newNode is a node that has work; the first one leads.
 func newNode(id uint64, b *board, s signal.Signal) *node {
@@ -230,7 +230,7 @@ func TestWhoDecides(t *testing.T) {
 		b.mu.Unlock()
 		time.Sleep(time.Second)
 		for _, n := range nodes[1:] {
-			if !n.duty.Limited() || n.duty.Reason() == "" {
+			if n.share() == 1 || n.duty.Reason() == "" {
 				t.Errorf("node %d goes on although it cannot ask", n.node())
 			}
 		}
@@ -286,9 +286,8 @@ func TestRoomForAnApplication(t *testing.T) {
 		speeds := func(want float64, when string) {
 			t.Helper()
 			for _, n := range nodes {
-				if now, _ := b.Share(t.Context()); math.Abs(now.Share-want) > 0.001 || n.duty.Limited() != (want < 1) {
-					t.Errorf("%s node %d is limited (%v) to %.3f, want %.3f", when, n.node(), n.duty.Limited(),
-						now.Share, want)
+				if now, _ := b.Share(t.Context()); math.Abs(now.Share-want) > 0.001 || (n.share() < 1) != (want < 1) {
+					t.Errorf("%s node %d is at %.3f of %.3f, want %.3f", when, n.node(), n.share(), now.Share, want)
 				}
 			}
 		}
@@ -307,6 +306,50 @@ func TestRoomForAnApplication(t *testing.T) {
 			time.Sleep(besideEvery + followEvery + 10*time.Millisecond)
 			speeds(1, "alone again")
 			time.Sleep(10 * time.Second)
+		}
+		end()
+	})
+}
+
+// TestWorkBeginsWithRoom: whether others are at work is not known when a job begins, so until then there is room for
+// them, and it is found out at once. What is not limited then is not limited at rest.
+func TestWorkBeginsWithRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var works atomic.Bool
+		begins, app := make(chan struct{}), &visitors{}
+		n := newNode(1, &board{}, &loaded{load: func() float64 { return 0 }})
+		n.others, n.busy, n.begins = app, works.Load, begins
+		n.duty.Workers(4)
+		var room atomic.Value
+		room.Store("20")
+		n.limits = func() *limits {
+			values := setting.Defaults()
+			values[setting.ThrottleApplication] = room.Load().(string)
+			return &limits{settings: values, Limits: work.Limits{Nodes: 2}}
+		}
+		ctx, end := context.WithCancel(t.Context())
+		go n.run(ctx)
+
+		for _, here := range []bool{true, false} {
+			app.here.Store(here)
+			time.Sleep(time.Minute + 123*time.Millisecond)
+			if n.share() != 0.2/2/4 || n.duty.Reason() != "" {
+				t.Errorf("at rest the share is %v, by %q", n.share(), n.duty.Reason())
+			}
+			looks := app.looks.Load()
+			works.Store(true)
+			begins <- struct{}{}
+			if time.Sleep(time.Millisecond); app.looks.Load() == looks || (n.share() < 1) != here {
+				t.Errorf("others are at work: %v; at the beginning the share is %v", here, n.share())
+			}
+			time.Sleep(time.Minute)
+			works.Store(false)
+		}
+
+		room.Store("0")
+		if time.Sleep(time.Minute); n.share() != 1 {
+			t.Errorf("without room for anybody the share at rest is %v", n.share())
 		}
 		end()
 	})
@@ -334,21 +377,48 @@ func TestRoomIsLeftAtAnyMoment(t *testing.T) {
 
 		for moment := range 20 {
 			time.Sleep(10*time.Second + time.Duration(moment)*37*time.Millisecond)
-			if n.duty.Limited() {
+			if n.share() < 1 {
 				t.Error("alone it is limited")
 			}
 			app.here.Store(true)
-			if time.Sleep(glanceEvery + time.Millisecond); !n.duty.Limited() {
+			if time.Sleep(glanceEvery + time.Millisecond); n.share() == 1 {
 				t.Errorf("no room is left at moment %d", moment)
 			}
 			time.Sleep(time.Second)
 			app.here.Store(false)
-			if time.Sleep(besideEvery + time.Millisecond); n.duty.Limited() {
+			if time.Sleep(besideEvery + time.Millisecond); n.share() < 1 {
 				t.Errorf("it is limited at moment %d although the application has gone", moment)
 			}
 		}
 		end()
 		time.Sleep(2 * time.Second) // until the signal has ended
+	})
+}
+
+// TestRoomIsLeftBeforeItIsTold: whoever comes does not wait until the other nodes have been told, which takes as long as
+// any commit of his own.
+func TestRoomIsLeftBeforeItIsTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		app := &visitors{}
+		n := newNode(1, &board{slow: 300 * time.Millisecond}, &loaded{load: func() float64 { return 0 }})
+		n.others = app
+		n.duty.Workers(4)
+		ctx, end := context.WithCancel(t.Context())
+		go n.run(ctx)
+		time.Sleep(time.Minute + 300*time.Millisecond) // it is not telling anything at the moment
+
+		app.here.Store(true)
+		if time.Sleep(glanceEvery + time.Millisecond); n.share() == 1 {
+			t.Error("no room is left")
+		}
+		time.Sleep(time.Second)
+		app.here.Store(false)
+		if time.Sleep(besideEvery + 2*time.Second); n.share() < 1 {
+			t.Errorf("it is limited although the application has gone")
+		}
+		end()
+		time.Sleep(time.Second) // until it has told
 	})
 }
 
@@ -403,7 +473,7 @@ func TestChecksHoldOneNode(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		go held.run(ctx)
 		time.Sleep(10 * time.Second)
-		if !held.duty.Limited() || held.duty.Reason() != "load: 9 > 1" {
+		if held.duty.Share() == 1 || held.duty.Reason() != "load: 9 > 1" {
 			t.Errorf("the node with a check goes on: %q", held.duty.Reason())
 		}
 		if share := nodes[0].share(); share != 1 {
@@ -479,8 +549,8 @@ func TestSignalsAreShownAtRest(t *testing.T) {
 			if err := n.metrics.share.Write(&share); err != nil {
 				t.Fatal(err)
 			}
-			if shown := share.GetGauge().GetValue(); n.share() != 1 || shown != 1 {
-				t.Errorf("at rest the share is %v, and %v as a metric", n.share(), shown)
+			if shown := share.GetGauge().GetValue(); n.duty.Reason() != "" || shown != 1 {
+				t.Errorf("at rest the reason is %q, and the share is %v as a metric", n.duty.Reason(), shown)
 			}
 		}
 		end()
@@ -544,8 +614,8 @@ func TestRestIsShownAsRest(t *testing.T) {
 		works.Store(false)
 		time.Sleep(time.Minute)
 		for _, n := range nodes {
-			if n.share() != 1 || n.duty.Reason() != "" {
-				t.Errorf("at rest node %d is at %v, by %q", n.node(), n.share(), n.duty.Reason())
+			if n.duty.Reason() != "" {
+				t.Errorf("at rest node %d is held back by %q", n.node(), n.duty.Reason())
 			}
 		}
 		if n := shownSignals(t, registry); n != 0 {
@@ -634,7 +704,7 @@ func TestUsualIsLearntGently(t *testing.T) {
 			if l.resting {
 				learnt++
 			}
-			if l.resting && l.share > gently+leastTargetShare || i < gentleLooks && l.resting {
+			if l.resting && l.share > gently || i < gentleLooks && l.resting {
 				t.Errorf("look %d of %+v is taken for rest", i, first)
 			}
 		}
@@ -657,6 +727,3 @@ func TestUsualIsLearntGently(t *testing.T) {
 		end()
 	})
 }
-
-// leastTargetShare is what a statement's target shows at the smallest shares.
-const leastTargetShare = 0.1

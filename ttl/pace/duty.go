@@ -31,8 +31,9 @@ type Duty struct {
 // DutySignal is the name of the waits that a Duty makes.
 const DutySignal = "ttl_throttle"
 
-// leastTarget is the part of a statement's target time that is left with the smallest share.
-const leastTarget = 0.1
+// leastTarget is the part of a statement's target time that is left with the smallest shares: less would be spent on
+// what a statement costs however few rows it has.
+const leastTarget = 0.04
 
 // NewDuty begins without a limit.
 func NewDuty(waited func(signal string, d time.Duration)) *Duty {
@@ -73,11 +74,11 @@ func (d *Duty) ShareOf(sessions float64) float64 {
 	return min(sessions/d.workers, 1)
 }
 
-// Limited reports that the share is less than all.
-func (d *Duty) Limited() bool {
+// Share is the one that was set.
+func (d *Duty) Share() float64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.share < 1
+	return d.share
 }
 
 // Workers is how many of those there would be are worth having.
@@ -190,11 +191,14 @@ func (d dutyOf) Reason() string {
 	return d.Duty.Reason()
 }
 
-// Target is how long a statement of a policy should take that would take full without a limit.
+// Target is how long a statement of a policy should take that would take full without a limit. It shrinks faster than
+// the share: who shares a processor with a statement waits for it, or as long as the system lets one go on, so of the
+// same time many short ones are felt less than few long ones.
 func (d *Duty) Target(policy uint64, full time.Duration) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return time.Duration(min(max(d.shareOf(policy), leastTarget), 1) * float64(full))
+	share := d.shareOf(policy)
+	return time.Duration(min(max(share*share, leastTarget), 1) * float64(full))
 }
 
 // Wait returns as soon as no time is owed.

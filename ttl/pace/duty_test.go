@@ -100,7 +100,7 @@ func TestDutyChanges(t *testing.T) {
 			t.Errorf("the reason is %q", d.Reason())
 		}
 
-		if full, least := d.Target(0, 50*time.Millisecond), 5*time.Millisecond; full != least {
+		if full, least := d.Target(0, 50*time.Millisecond), 2*time.Millisecond; full != least {
 			t.Errorf("statements may take %v", full)
 		}
 	})
@@ -139,7 +139,7 @@ func TestOwnFloor(t *testing.T) {
 		if took := workAt(t, other, 1); took < 9*time.Second {
 			t.Errorf("another table goes as fast: %v", took)
 		}
-		if d.Workers(10) != 2 || d.Target(7, time.Second) != 200*time.Millisecond {
+		if d.Workers(10) != 2 || d.Target(7, time.Second) != 40*time.Millisecond {
 			t.Errorf("it has %d workers, and statements of %v", d.Workers(10), d.Target(7, time.Second))
 		}
 

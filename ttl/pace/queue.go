@@ -24,13 +24,14 @@ type Queue struct {
 	seen   map[uint64]time.Time
 	calls  map[uint64]bool // of jobs, for a worker; false once one has answered
 	rests  map[*rest]bool
+	begins chan struct{} // see Begins
 }
 
 // NewQueue returns one without jobs.
 func NewQueue() *Queue {
 	return &Queue{
 		served: map[uint64]time.Time{}, seen: map[uint64]time.Time{},
-		calls: map[uint64]bool{}, rests: map[*rest]bool{},
+		calls: map[uint64]bool{}, rests: map[*rest]bool{}, begins: make(chan struct{}, 1),
 	}
 }
 
@@ -39,6 +40,7 @@ func (q *Queue) Set(jobs []catalog.Job, late map[uint64]bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
+	defer q.begin(q.works())
 	q.jobs, q.late = jobs, late
 	now, seen := time.Now(), map[uint64]time.Time{}
 	for _, j := range jobs {
@@ -58,12 +60,29 @@ func (q *Queue) Set(jobs []catalog.Job, late map[uint64]bool) {
 func (q *Queue) Add(jobs []catalog.Job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	defer q.begin(q.works())
 	now := time.Now()
 	for _, j := range jobs {
 		q.seen[j.ID] = now
 	}
 	q.jobs = append(slices.Clip(q.jobs), jobs...)
 	q.call()
+}
+
+// Begins tells that a job has work where none had.
+func (q *Queue) Begins() <-chan struct{} { return q.begins }
+
+func (q *Queue) works() bool { return slices.ContainsFunc(q.jobs, hasWork) }
+
+// begin tells whoever waits for it that there is work, if there was none before.
+func (q *Queue) begin(worked bool) {
+	if worked || !q.works() {
+		return
+	}
+	select {
+	case q.begins <- struct{}{}:
+	default:
+	}
 }
 
 // Order lists the jobs that have work, the next one to serve first.

@@ -117,3 +117,37 @@ func TestLongTurns(t *testing.T) {
 		}
 	})
 }
+
+// TestBegins: who waits for work hears of it when there is some where none was, once, however it came.
+func TestBegins(t *testing.T) {
+	t.Parallel()
+	q := NewQueue()
+	told := func(what string, want bool) {
+		t.Helper()
+		select {
+		case <-q.Begins():
+			if !want {
+				t.Errorf("%s is told", what)
+			}
+		default:
+			if want {
+				t.Errorf("%s is not told", what)
+			}
+		}
+	}
+
+	first, second := running(1, catalog.TriggerSchedule), running(2, catalog.TriggerSchedule)
+	waits, done := running(3, catalog.TriggerSchedule), running(4, catalog.TriggerSchedule)
+	waits.State, done.TasksFinished = catalog.JobNeedsApproval, done.Tasks
+
+	q.Set([]catalog.Job{waits, done}, nil)
+	told("a job that has no work", false)
+	q.Add([]catalog.Job{first})
+	told("the first job", true)
+	q.Add([]catalog.Job{second})
+	q.Set([]catalog.Job{first, second}, nil)
+	told("one more", false)
+	q.Set([]catalog.Job{waits}, nil)
+	q.Set([]catalog.Job{second}, nil)
+	told("a job of another node", true)
+}

@@ -99,8 +99,11 @@ func (a *Application) Look(ctx context.Context, server Querier, thorough bool) b
 
 	a.asked, a.failed = time.Time{}, ""
 	a.perSec = perSecond
-	if !known || perSecond >= fewPerSecond {
+	switch soonest := now.Add(workWindow - presentFor); {
+	case perSecond >= fewPerSecond:
 		a.present, a.busy = now, perSecond
+	case !known && soonest.After(a.present): // until it can be known
+		a.present, a.busy = soonest, perSecond
 	}
 	if ways[a.way].counts && a.steady.falls(a.did) && idle(asking, server) {
 		a.steady.fallen = now

@@ -119,6 +119,49 @@ func TestHardlyLookedAt(t *testing.T) {
 	}
 }
 
+// TestWorkBegins: where nobody has looked for long others are at work until it can be known of as few as are somebody, and no longer.
+func TestWorkBegins(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		perSecond float64
+		atWork    bool
+	}{{0, false}, {10, false}, {30, true}, {500, true}} {
+		t.Run(fmt.Sprint(c.perSecond), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				server := sql.OpenDB(counter{numbers: numbers{zero: time.Now()}, perSecond: c.perSecond})
+				defer server.Close()
+				a := &Application{}
+				for range 3 {
+					time.Sleep(2 * longest)
+					for began := time.Now(); time.Since(began) < 3*workWindow; time.Sleep(20 * time.Millisecond) {
+						want := c.atWork || time.Since(began) < workWindow
+						if a.Look(t.Context(), server, false) != want {
+							t.Fatalf("after %v it says %v", time.Since(began), a.Reading())
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// counter is a MySQL that counts transactions of others, and is asked by somebody who had some of his own.
+type counter struct {
+	numbers
+	perSecond float64
+}
+
+func (c counter) Connect(context.Context) (driver.Conn, error) { return c, nil }
+
+func (c counter) QueryContext(_ context.Context, query string, _ []driver.NamedValue) (driver.Rows, error) {
+	if query != countTransactions {
+		return &row{int64(0)}, nil
+	}
+	others := time.Since(c.zero).Seconds() * c.perSecond
+	return &row{others, others + 100}, nil
+}
+
 // numbers is a MariaDB whose clients take turns, each as regular as a clock. The number of a statement is the
 // microsecond in which it began.
 type numbers struct {

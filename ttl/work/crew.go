@@ -102,7 +102,7 @@ func (c *Crew) spare() bool { return len(c.seats) > c.wanted() }
 // wanted is how many workers there should be: those that pay, or fewer while a signal holds them
 // back.
 func (c *Crew) wanted() int {
-	if c.Duty.Limited() {
+	if c.Duty.Share() < 1 {
 		c.Gang.Forget()
 	}
 	return c.Duty.Workers(c.Gang.Wanted())
