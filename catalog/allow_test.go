@@ -130,7 +130,7 @@ func TestConsentExtendsTheRun(t *testing.T) {
 			Consent{UpTo: new(uint64(300)), Reason: "old orders"})
 		want(rows, err, 300, 300)
 		b.exec(t, "UPDATE {task} SET allowed = 300, deleted = 300")
-		if err := b.SetJobState(t.Context(), job.ID, job.Fence, JobNeedsApproval, "more are due"); err != nil {
+		if err := b.SetJobState(t.Context(), job.ID, job.Fence, JobNeedsApproval, Waits{Why: "more are due"}); err != nil {
 			t.Fatal(err)
 		}
 

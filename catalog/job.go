@@ -86,6 +86,7 @@ type Job struct {
 	Partition     string
 	State         JobState
 	Reason        string
+	WaitsFor      WaitsFor // while it is paused
 	StateAt       time.Time
 	Waited        time.Duration // in which it did not run, up to StateAt
 	Owner         uint64        // node; 0 for none
@@ -104,23 +105,25 @@ type Job struct {
 	Counts        Counts // of all tasks
 }
 
-// The reasons of a job that stands still until a person lets it go on. Who paused it, and for how long, is said by the
-// pause: that may be over before the engine has looked at the job.
-const (
-	ReasonPause = "PAUSE TTL"
-	ReasonHeld  = "the server is held"
-)
-
-// PausedByPerson reports whether one of these is why the job stands still.
-func (j *Job) PausedByPerson() bool {
-	return j.State == JobPaused && (j.Reason == ReasonPause || j.Reason == ReasonHeld)
+// Waits is why a job stands still: in words, and for whom, where something goes by that.
+type Waits struct {
+	Why string // empty if it need not wait
+	For WaitsFor
 }
 
-// WhyAlong says why a job waits because rows of another table would go along, whose own policy lets none go.
-func WhyAlong(table, why string) string { return "rows of " + table + along + why }
+// WaitsFor is for whom a job waits.
+type WaitsFor string
 
-// along is how those jobs are known that look again as soon as another policy has been changed.
-const along = " would go along, and its own TTL "
+const (
+	// ForPerson is one who has paused it or holds the server. Who, and for how long, is said by the pause: that may be
+	// over before the engine has looked at the job.
+	ForPerson WaitsFor = "person"
+	// ForPolicy is that of another table, of which rows would go along. As soon as it changes the job looks again.
+	ForPolicy WaitsFor = "policy"
+)
+
+// PausedByPerson reports whether the job stands still until a person lets it go on.
+func (j *Job) PausedByPerson() bool { return j.State == JobPaused && j.WaitsFor == ForPerson }
 
 // Worked is how long the job has run until now, or until it ended, not how long it has existed.
 func (j *Job) Worked(now time.Time) time.Duration {

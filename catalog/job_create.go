@@ -31,8 +31,9 @@ type NewRun struct {
 type NewJob struct {
 	Policy        Policy
 	Partition     string
-	State         JobState // running, or needs approval; running when empty
+	State         JobState // running when empty
 	Reason        string
+	WaitsFor      WaitsFor
 	Owner         uint64
 	RunAt         time.Time // the same for all partitions; zero for now
 	Cutoff        time.Time
@@ -220,7 +221,7 @@ func jobRow(n NewJob) []any {
 	f := n.Facts
 	return []any{
 		n.Policy.ID, n.Policy.Version, n.Policy.Table.Schema, n.Policy.Table.Name, n.Partition, n.State, n.Reason,
-		nullID(n.Owner),
+		n.WaitsFor, nullID(n.Owner),
 		nullTime(n.RunAt), n.Cutoff, n.CutoffLiteral, n.FloorLiteral, n.Trigger, n.TriggeredBy, f.Plan, f.PlanReason,
 		f.EstimatedRows, f.TableRows, f.UsualRows, n.Bound, f.Inflow, nullTime(f.OldestExpiry), f.NullRows, f.OddRows,
 		f.Note,

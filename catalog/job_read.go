@@ -56,7 +56,7 @@ func scanJob(r *sql.Rows) (j Job, err error) {
 	var oldest sql.Null[time.Time]
 	var waited int64
 	err = r.Scan(&j.ID, &j.PolicyID, &j.Version, &j.Table.Schema, &j.Table.Name, &j.Partition, &j.State, &j.Reason,
-		&j.StateAt, &waited,
+		&j.WaitsFor, &j.StateAt, &waited,
 		&owner, &j.Fence, &j.Cutoff, &j.CutoffLiteral, &j.FloorLiteral, &j.Trigger, &j.TriggeredBy, &j.Plan,
 		&j.PlanReason,
 		&estimated, &tableRows, &usual, &bound, &inflow, &oldest, &nulls, &odd, &j.Note, &j.CreatedAt, &j.Tasks,

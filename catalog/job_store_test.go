@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 func TestOneJobPerTableAndPartition(t *testing.T) {
@@ -85,7 +87,7 @@ func TestJobsKeepForHowLongTheyWaited(t *testing.T) {
 		}
 		move := func(next JobState) {
 			t.Helper()
-			if err := b.SetJobState(t.Context(), job.ID, job.Fence, next, "because"); err != nil {
+			if err := b.SetJobState(t.Context(), job.ID, job.Fence, next, Waits{Why: "because"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -279,6 +281,51 @@ func TestFinishedJobKeepsItsCounts(t *testing.T) {
 	})
 }
 
+// TestWhoWaitsForAPolicyLooksAgain: when another table's policy has been changed a job looks again that waited for that,
+// and no job that waits for something else.
+func TestWhoWaitsForAPolicyLooksAgain(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		child := b.declare(t, b.table(t, "child"))
+		for table, c := range map[string]struct {
+			options map[string]string
+			waits   Waits
+			want    JobState
+		}{
+			"for_it":           {along, Waits{"in other words", ForPolicy}, JobRunning},
+			"for_a_person":     {along, Waits{"PAUSE TTL", ForPerson}, JobPaused},
+			"for_a_server":     {along, Waits{Why: "rows would go along, and its own TTL is paused"}, JobPaused},
+			"takes_none_of_it": {nil, Waits{"in other words", ForPolicy}, JobPaused},
+		} {
+			rule := testRule()
+			rule.Options = c.options
+			p, err := b.Declare(t.Context(), b.client(), Declaration{Table: b.table(t, table), Rule: rule})
+			if err != nil {
+				t.Fatal(err)
+			}
+			job := b.job(t, p, 1)
+			if err := b.SetJobState(t.Context(), job.ID, job.Fence, JobPaused, c.waits); err != nil {
+				t.Fatal(err)
+			}
+			if job, err = b.Job(t.Context(), job.ID); err != nil || job.Reason != c.waits.Why || job.WaitsFor != c.waits.For {
+				t.Errorf("%s: it waits %q (%s), %v", table, job.Reason, job.WaitsFor, err)
+			}
+			if err := b.Resume(t.Context(), "ann", child.ID); err != nil {
+				t.Fatal(err)
+			}
+			if job, err = b.Job(t.Context(), job.ID); err != nil || job.State != c.want {
+				t.Errorf("%s: afterwards it is %s (%s), %v", table, job.State, job.Reason, err)
+			}
+			if c.want == JobRunning && (job.Reason != "" || job.WaitsFor != "") {
+				t.Errorf("%s: it runs, and waits %q (%s)", table, job.Reason, job.WaitsFor)
+			}
+		}
+	})
+}
+
+// along are options of a table that takes rows of others along.
+var along = map[string]string{ddl.OptionForeignKeys: ddl.ForeignKeysChildren}
+
 func TestJobMovesOnlyAsAllowed(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
@@ -288,7 +335,7 @@ func TestJobMovesOnlyAsAllowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := b.SetJobState(t.Context(), job.ID, job.Fence, JobWaitingWindow, "opens at 22:00"); err != nil {
+		if err := b.SetJobState(t.Context(), job.ID, job.Fence, JobWaitingWindow, Waits{Why: "opens at 22:00"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := b.ReleaseTask(t.Context(), task.ID, task.Fence, ""); !errors.Is(err, ErrFence) {
@@ -300,10 +347,10 @@ func TestJobMovesOnlyAsAllowed(t *testing.T) {
 		if err := b.FinishJob(t.Context(), job.ID, job.Fence, JobFinished, ""); !errors.Is(err, ErrMove) {
 			t.Errorf("finish while it waits: got %v, want %v", err, ErrMove)
 		}
-		if err := b.SetJobState(t.Context(), job.ID, job.Fence+1, JobRunning, ""); !errors.Is(err, ErrFence) {
+		if err := b.SetJobState(t.Context(), job.ID, job.Fence+1, JobRunning, Waits{}); !errors.Is(err, ErrFence) {
 			t.Errorf("another fence: got %v, want %v", err, ErrFence)
 		}
-		if err := b.SetJobState(t.Context(), job.ID, job.Fence, JobRunning, ""); err != nil {
+		if err := b.SetJobState(t.Context(), job.ID, job.Fence, JobRunning, Waits{}); err != nil {
 			t.Error(err)
 		}
 		if _, err := b.ClaimTask(t.Context(), Claim{Node: node}); err != nil {

@@ -68,7 +68,7 @@ func (s *Store) SetJobFacts(ctx context.Context, id, fence uint64, f JobFacts) e
 
 // SetJobState moves an open job to another open state. Leaving running stops its tasks, whoever
 // works on them.
-func (s *Store) SetJobState(ctx context.Context, id, fence uint64, next JobState, reason string) error {
+func (s *Store) SetJobState(ctx context.Context, id, fence uint64, next JobState, w Waits) error {
 	if !next.Open() {
 		return ErrMove
 	}
@@ -87,7 +87,7 @@ func (s *Store) SetJobState(ctx context.Context, id, fence uint64, next JobState
 			}
 		}
 
-		_, err = s.exec(ctx, tx, setJobState, next, reason, id)
+		_, err = s.exec(ctx, tx, setJobState, next, w.Why, w.For, id)
 		return err
 	})
 }

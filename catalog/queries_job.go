@@ -4,7 +4,7 @@ package catalog
 const (
 	jobColumns = jobOwn + taskTotals
 	jobOwn     = `j.id, j.policy_id, j.policy_version, j.schema_name, j.table_name, j.partition_name, j.state, j.reason,
- j.state_at, j.waited_us,
+ j.waits_for, j.state_at, j.waited_us,
  j.owner, j.fence, j.cutoff, j.cutoff_literal, j.floor_literal, j.trigger_kind, j.triggered_by, j.plan, j.plan_reason,
  j.estimated_rows, j.table_rows, j.usual_rows, j.bound, j.inflow, j.oldest_expiry, j.null_rows, j.odd_rows, j.note,
  j.created_at, `
@@ -68,12 +68,12 @@ const (
 	selectPolicyGuard = `SELECT 1 FROM DUAL WHERE `
 
 	insertJob = `INSERT INTO {job} (policy_id, policy_version, schema_name, table_name, partition_name, state, reason,
- state_at, owner,
+ waits_for, state_at, owner,
  run_at, cutoff, cutoff_literal, floor_literal, trigger_kind, triggered_by, plan, plan_reason, estimated_rows,
  table_rows, usual_rows, bound, inflow,
  oldest_expiry, null_rows, odd_rows, note, created_at)
  VALUES %s`
-	jobValues = `(?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), ?, COALESCE(?, UTC_TIMESTAMP(6)), ?, ?, ?, ?, ?, ?, ?, ?, ?,
+	jobValues = `(?, ?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6), ?, COALESCE(?, UTC_TIMESTAMP(6)), ?, ?, ?, ?, ?, ?, ?, ?, ?,
  ?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6))`
 	insertTask = `INSERT INTO {task} (job_id, policy_id, seq, state_at, range_start, range_end, cursor_key, allowed,
  error)
@@ -84,9 +84,10 @@ const (
 	lockJob         = `SELECT state, fence FROM {job} WHERE id = ? FOR UPDATE`
 	// Assignments are made from left to right.
 	setJobState = `UPDATE {job} j SET j.waited_us = ` + waitedUntilNow + `, j.state = ?, j.reason = ?,
- j.state_at = UTC_TIMESTAMP(6) WHERE j.id = ?`
+ j.waits_for = ?, j.state_at = UTC_TIMESTAMP(6) WHERE j.id = ?`
 	lookAgainAlong = `UPDATE {job} j SET j.waited_us = ` + waitedUntilNow + `, j.state = 'running', j.reason = '',
- j.state_at = UTC_TIMESTAMP(6) WHERE j.policy_id = ? AND j.state = 'paused' AND j.reason LIKE '%` + along + `%'`
+ j.waits_for = '', j.state_at = UTC_TIMESTAMP(6) WHERE j.policy_id = ? AND j.state = 'paused'
+ AND j.waits_for = '` + string(ForPolicy) + `'`
 	waitedUntilNow = `j.waited_us
  + IF(j.state = 'running', 0, GREATEST(0, TIMESTAMPDIFF(MICROSECOND, j.state_at, UTC_TIMESTAMP(6))))`
 	setJobFacts = `UPDATE {job} SET plan = ?, plan_reason = ?, estimated_rows = ?, table_rows = ?, usual_rows = ?,
@@ -187,7 +188,7 @@ const (
 	selectSameState = `SELECT state = ? AND state_at = ? FROM {job} WHERE id = ?`
 	askApproval     = `UPDATE {job} j
  SET j.waited_us = ` + waitedUntilNow + `, j.state = 'needs approval', j.reason =
- ?,
+ ?, j.waits_for = '',
  j.estimated_rows = ?, j.state_at = UTC_TIMESTAMP(6) WHERE j.id = ?`
 	recountJob    = `UPDATE {job} SET reason = ?, estimated_rows = ? WHERE id = ?`
 	askAnew       = `UPDATE {task} SET allowed = deleted WHERE policy_id = ? AND state <> 'finished'`

@@ -42,7 +42,7 @@ func (t *ticker) manage(ctx context.Context, v view, job catalog.Job) error {
 		return t.finish(ctx, job, catalog.JobFailed, job.PlanReason)
 	case job.State == catalog.JobRunning && job.TasksFinished == job.Tasks:
 		return t.finish(ctx, job, catalog.JobFinished, "")
-	case paused != "" && job.State != catalog.JobNeedsApproval: // an approval may be given meanwhile
+	case paused.Why != "" && job.State != catalog.JobNeedsApproval: // an approval may be given meanwhile
 		return t.setState(ctx, job, catalog.JobPaused, paused)
 	// waiting does not count
 	case l.jobTimeout > 0 && job.State == catalog.JobRunning && v.now.Sub(job.StateAt) > l.jobTimeout:
@@ -58,14 +58,14 @@ func (t *ticker) manage(ctx context.Context, v view, job catalog.Job) error {
 }
 
 // personPauses says why only a person can let a job go on; empty if that is not so.
-func (t *ticker) personPauses(v view, job catalog.Job) string {
+func (t *ticker) personPauses(v view, job catalog.Job) catalog.Waits {
 	switch {
 	case t.pulse.Pause.Held:
-		return catalog.ReasonHeld
+		return catalog.Waits{Why: "the server is held", For: catalog.ForPerson}
 	case t.pulse.Pause.InForce(v.now), v.schedule[job.PolicyID].Paused.InForce(v.now):
-		return catalog.ReasonPause
+		return catalog.Waits{Why: "PAUSE TTL", For: catalog.ForPerson}
 	default:
-		return ""
+		return catalog.Waits{}
 	}
 }
 
@@ -111,32 +111,32 @@ func (t *ticker) reconsider(ctx context.Context, v view, job catalog.Job) error 
 		return t.recount(ctx, v, s, job)
 	}
 	if s.Unread != "" {
-		return t.setState(ctx, job, catalog.JobPaused, s.Unread)
+		return t.setState(ctx, job, catalog.JobPaused, catalog.Waits{Why: s.Unread})
 	}
 	if closed := s.Terms.Timing.Closed(v.now, t.limits().Window); closed != "" {
-		return t.setState(ctx, job, catalog.JobWaitingWindow, closed)
+		return t.setState(ctx, job, catalog.JobWaitingWindow, catalog.Waits{Why: closed})
 	}
 	if why, err := t.stoppedEverywhere(ctx); err != nil || why != "" {
 		delete(t.reconsidered, job.ID) // it goes on as soon as this is over
 		if err != nil {
 			return err
 		}
-		return t.setState(ctx, job, catalog.JobPaused, why)
+		return t.setState(ctx, job, catalog.JobPaused, catalog.Waits{Why: why})
 	}
 	if !t.reconsiders(job, v.now) {
 		return nil
 	}
 
-	why, over, err := t.pauseNow(ctx, v.now, s.Policy, job)
+	waits, over, err := t.pauseNow(ctx, v.now, s.Policy, job)
 	switch {
 	case err != nil:
 		return err
 	case over:
-		return t.finish(ctx, job, catalog.JobCancelled, why)
-	case why != "":
-		return t.setState(ctx, job, catalog.JobPaused, why)
+		return t.finish(ctx, job, catalog.JobCancelled, waits.Why)
+	case waits.Why != "":
+		return t.setState(ctx, job, catalog.JobPaused, waits)
 	default:
-		return t.setState(ctx, job, catalog.JobRunning, "")
+		return t.setState(ctx, job, catalog.JobRunning, catalog.Waits{})
 	}
 }
 
@@ -190,23 +190,23 @@ func (t *ticker) reconsiders(job catalog.Job, now time.Time) bool {
 // when it need not.
 func (t *ticker) pauseNow(
 	ctx context.Context, now time.Time, p catalog.Policy, job catalog.Job,
-) (why string, over bool, err error) {
+) (waits catalog.Waits, over bool, err error) {
 	if err := t.session.Ready(ctx); err != nil {
-		return "", false, err
+		return waits, false, err
 	}
 
 	facts, err := tables.ReadFacts(ctx, t.session, p.Table.Schema, p.Table.Name)
 	if err != nil {
-		return "", false, err
+		return waits, false, err
 	}
 
 	_, unkept, err := t.staying(ctx, now, p, facts)
 	if err != nil {
-		return "", false, err
+		return waits, false, err
 	}
 
-	if why, err = t.pauses(ctx, p, facts, unkept); err != nil || why != "" {
-		return why, false, err
+	if waits, err = t.pauses(ctx, p, facts, unkept); err != nil || waits.Why != "" {
+		return waits, false, err
 	}
 
 	known, err := t.store.Identities(ctx, p.ID)
@@ -214,30 +214,31 @@ func (t *ticker) pauseNow(
 		known, err = t.tables.Recognize(ctx, p) // those who could vouch for it may be gone
 	}
 	if err != nil {
-		return "", false, err
+		return waits, false, err
 	}
 
 	_, remembered := known.At(job.Partition)
 	_, there := facts.Partition(job.Partition)
-	if why = work.Over(known, job); why != "" && (remembered || !there) {
-		return why, true, nil
+	if waits.Why = work.Over(known, job); waits.Why != "" && (remembered || !there) {
+		return waits, true, nil
 	}
-	if why = partitionPause(known, job.Partition, ""); why != "" || plan.Way(job.Plan) != plan.GoWhole {
-		return why, false, nil
+	waits = partitionPause(known, job.Partition, catalog.Waits{})
+	if waits.Why != "" || plan.Way(job.Plan) != plan.GoWhole {
+		return waits, false, nil
 	}
-	why, err = t.store.Rests(ctx, p.ID, now)
-	return why, false, err
+	waits.Why, err = t.store.Rests(ctx, p.ID, now)
+	return waits, false, err
 }
 
 // setState moves a job to another state, or gives its state another reason.
-func (t *ticker) setState(ctx context.Context, job catalog.Job, next catalog.JobState, reason string) error {
-	if next == job.State && reason == job.Reason {
+func (t *ticker) setState(ctx context.Context, job catalog.Job, next catalog.JobState, w catalog.Waits) error {
+	if next == job.State && w.Why == job.Reason && w.For == job.WaitsFor {
 		return nil
 	}
-	if err := t.store.SetJobState(ctx, job.ID, job.Fence, next, reason); err != nil {
+	if err := t.store.SetJobState(ctx, job.ID, job.Fence, next, w); err != nil {
 		return err
 	}
-	job.State, job.Reason = next, reason
+	job.State, job.Reason, job.WaitsFor = next, w.Why, w.For
 	t.log.LogAttrs(ctx, slog.LevelInfo, "job changes its state", work.JobAttrs(job)...)
 	return nil
 }

@@ -79,7 +79,8 @@ func readOnlyBeforeABatch(t *testing.T, s *mysqltest.Server) {
 	}
 
 	p.Table = catalog.Table{Schema: f.Schema + "_c", Name: "event"}
-	if why, err := m.pauses(t.Context(), p, nil, ""); err != nil || !strings.Contains(why, "of ttlproxy itself") {
+	waits, err := m.pauses(t.Context(), p, nil, catalog.Waits{})
+	if why := waits.Why; err != nil || !strings.Contains(why, "of ttlproxy itself") {
 		t.Errorf("a policy that came to a table of the catalog: got %q, %v", why, err)
 	}
 }

@@ -88,18 +88,18 @@ func together(all []prospect, f *tables.Facts) plan.Estimate {
 }
 
 // newJob is the job of a table or partition in a run.
-func (t *starter) newJob(r *run, x prospect, reason string) catalog.NewJob {
+func (t *starter) newJob(r *run, x prospect, w catalog.Waits) catalog.NewJob {
 	state := r.state
-	if reason != "" && state == catalog.JobRunning {
+	if w.Why != "" && state == catalog.JobRunning {
 		state = catalog.JobPaused
 	}
 	facts := factsOf(x, r.cutoff)
 	facts.UsualRows = r.ruling.usual
 	return catalog.NewJob{
-		Policy: r.policy, Partition: x.partition, State: state, Reason: reason, Owner: t.node(), RunAt: r.at,
-		Cutoff: r.cutoff.Instant, DueAt: r.cutoff.DueAt(), CutoffLiteral: x.statements.Expired.Cutoff,
-		FloorLiteral: x.statements.Expired.Floor,
-		Trigger:      r.trigger, TriggeredBy: r.by, Facts: facts, Bound: r.ruling.Bound,
+		Policy: r.policy, Partition: x.partition, State: state, Reason: w.Why, WaitsFor: w.For,
+		Owner: t.node(), RunAt: r.at, Cutoff: r.cutoff.Instant, DueAt: r.cutoff.DueAt(),
+		CutoffLiteral: x.statements.Expired.Cutoff, FloorLiteral: x.statements.Expired.Floor,
+		Trigger: r.trigger, TriggeredBy: r.by, Facts: facts, Bound: r.ruling.Bound,
 		Settings: r.settings,
 	}
 }

@@ -128,7 +128,7 @@ func (t *starter) recognize(ctx context.Context, d *duePolicy) (tables.Incarnati
 }
 
 // judge decides in which state a run begins, and by which ruling of the brake.
-func (t *starter) judge(ctx context.Context, r *run, pause string, all plan.Estimate) error {
+func (t *starter) judge(ctx context.Context, r *run, pause catalog.Waits, all plan.Estimate) error {
 	p := r.policy
 	runs, err := t.store.Runs(ctx, p.ID)
 	if err != nil {
@@ -140,11 +140,11 @@ func (t *starter) judge(ctx context.Context, r *run, pause string, all plan.Esti
 	r.ruling = braked(r.at, p, runs, all, *t.limits())
 
 	switch {
-	case pause != "":
-		r.state, r.reason, r.ruling = catalog.JobPaused, pause, r.ruling.afterwards()
+	case pause.Why != "":
+		r.state, r.waits, r.ruling = catalog.JobPaused, pause, r.ruling.afterwards()
 		return nil
 	case r.ruling.Why != "":
-		r.state, r.reason = catalog.JobNeedsApproval, r.ruling.Why
+		r.state, r.waits = catalog.JobNeedsApproval, catalog.Waits{Why: r.ruling.Why}
 		return t.store.Record(ctx, catalog.Event{
 			Kind: catalog.EventBraked, PolicyID: p.ID, Version: p.Version, Table: p.Table, Actor: t.actor(),
 			Text: r.ruling.Why,
@@ -162,7 +162,7 @@ type run struct {
 	at        time.Time
 	cutoff    plan.Cutoff
 	state     catalog.JobState
-	reason    string
+	waits     catalog.Waits
 	ruling    ruling
 	passed    bool   // the brake sees this version of the policy for the first time, and passes it
 	settings  uint64 // the revision of those it was planned by
@@ -217,7 +217,7 @@ func (t *starter) create(ctx context.Context, r *run, identities tables.Incarnat
 	}
 
 	for _, x := range r.prospects {
-		job := t.newJob(r, x, partitionPause(identities, x.partition, r.reason))
+		job := t.newJob(r, x, partitionPause(identities, x.partition, r.waits))
 		var err error
 		if job.Tasks, err = t.tasks(ctx, x); err != nil {
 			return err
@@ -270,29 +270,32 @@ func (e *Engine) actor() string { return fmt.Sprintf("engine (node %d)", e.node.
 // staying says which rows stay, and what goes along with others; if that cannot be kept, why.
 func (t *starter) staying(
 	ctx context.Context, now time.Time, p catalog.Policy, f *tables.Facts,
-) (stay plan.Staying, why string, err error) {
-	stay, why, err = plan.ReadStaying(ctx, t.session, p.Terms, &f.Layout, f.Children)
-	if err == nil && why == "" {
-		_, why, err = work.AlongPause(ctx, t.store, stay.Along(), now)
+) (stay plan.Staying, unkept catalog.Waits, err error) {
+	stay, unkept.Why, err = plan.ReadStaying(ctx, t.session, p.Terms, &f.Layout, f.Children)
+	if err == nil && unkept.Why == "" {
+		_, unkept, err = work.AlongPause(ctx, t.store, stay.Along(), now)
 	}
-	return stay, why, err
+	return stay, unkept, err
 }
 
 // pauses asks for reasons to wait, of the server first. One is known: that rows which have to stay
 // could not be kept.
-func (t *starter) pauses(ctx context.Context, p catalog.Policy, f *tables.Facts, unkept string) (string, error) {
+func (t *starter) pauses(
+	ctx context.Context, p catalog.Policy, f *tables.Facts, unkept catalog.Waits,
+) (waits catalog.Waits, err error) {
 	if moved := t.store.Reserved(p.Table); moved != nil {
-		return moved.Error(), nil //nolint:nilerr // a reason to wait, not a failure
+		return catalog.Waits{Why: moved.Error()}, nil //nolint:nilerr // a reason to wait, not a failure
 	}
 
-	why, err := t.serverPause(ctx)
-	if err != nil || why != "" {
-		return why, err
+	waits.Why, err = t.serverPause(ctx)
+	if err != nil || waits.Why != "" {
+		return waits, err
 	}
-	if unkept != "" {
+	if unkept.Why != "" {
 		return unkept, nil
 	}
-	return tablePause(ctx, t.session, p, f)
+	waits.Why, err = tablePause(ctx, t.session, p, f)
+	return waits, err
 }
 
 // serverPause asks a server once for all tables that a tick examines.
@@ -305,11 +308,12 @@ func (t *starter) serverPause(ctx context.Context) (string, error) {
 	return why, err
 }
 
-func partitionPause(all tables.Incarnation, partition, reason string) string {
+// partitionPause says why a partition has to wait, as it would for its table, or for a reason of its own.
+func partitionPause(all tables.Incarnation, partition string, table catalog.Waits) catalog.Waits {
 	if i, _ := all.At(partition); i.Held.Holds() {
-		return i.Held.Text
+		return catalog.Waits{Why: i.Held.Text}
 	}
-	return reason
+	return table
 }
 
 func cutoffOf(p catalog.Policy, f *tables.Facts, now time.Time) (plan.Cutoff, error) {

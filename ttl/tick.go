@@ -46,7 +46,7 @@ type tickerStore interface {
 
 	Jobs(ctx context.Context) ([]catalog.Job, error)
 	LeadJob(ctx context.Context, id, node uint64) (catalog.Job, error)
-	SetJobState(ctx context.Context, id, fence uint64, next catalog.JobState, reason string) error
+	SetJobState(ctx context.Context, id, fence uint64, next catalog.JobState, w catalog.Waits) error
 	SetJobFacts(ctx context.Context, id, fence uint64, f catalog.JobFacts) error
 	Recount(ctx context.Context, job catalog.Job, due uint64, reason string) error
 	EnoughAhead(ctx context.Context, policy uint64) error

@@ -240,6 +240,8 @@ func TestOneJudgementOfWindows(t *testing.T) {
 		j.State, j.Reason, j.StateAt = catalog.JobWaitingWindow, "outside a window that there was", noon.Add(-time.Minute)
 		return j
 	}
+	byHand := paused("PAUSE TTL")
+	byHand.WaitsFor = catalog.ForPerson
 	for name, c := range map[string]struct {
 		job    *catalog.Job
 		window string
@@ -254,7 +256,7 @@ func TestOneJudgementOfWindows(t *testing.T) {
 		"another one closed":         {waiting(), "13:00-14:00", catalog.JobWaitingWindow, closed, 9 * time.Minute},
 		"closed on a paused job":     {paused("replica lag"), "13:00-14:00", catalog.JobWaitingWindow, closed, 0},
 		"open for a paused job":      {paused("replica lag"), "11:00-13:00", catalog.JobPaused, "replica lag", 0},
-		"closed, was paused by hand": {paused(catalog.ReasonPause), "13:00-14:00", catalog.JobWaitingWindow, closed, 0},
+		"closed, was paused by hand": {byHand, "13:00-14:00", catalog.JobWaitingWindow, closed, 0},
 		"closed, waits for a person": {braked(), "13:00-14:00", catalog.JobNeedsApproval, braked().Reason, 0},
 	} {
 		s := &Snapshot{

@@ -41,9 +41,9 @@ type AlongStore interface {
 // go, which holds for rows that go along as well.
 func AlongPause(
 	ctx context.Context, store AlongStore, f *family.Forest, now time.Time,
-) (policies []catalog.Policy, why string, err error) {
+) (policies []catalog.Policy, waits catalog.Waits, err error) {
 	if f == nil {
-		return nil, "", nil
+		return nil, waits, nil
 	}
 
 	for _, m := range f.Members() {
@@ -52,20 +52,21 @@ func AlongPause(
 			continue
 		}
 		if err != nil {
-			return nil, "", err
+			return nil, waits, err
 		}
 
 		known, err := store.Identities(ctx, p.ID)
 		if err != nil {
-			return nil, "", err
+			return nil, waits, err
 		}
 		if why := restrains(p, known, now); why != "" {
-			return nil, catalog.WhyAlong(m.Name(), why), nil
+			why = "rows of " + m.Name() + " would go along, and its own TTL " + why
+			return nil, catalog.Waits{Why: why, For: catalog.ForPolicy}, nil
 		}
 		policies = append(policies, p)
 	}
 
-	return policies, "", nil
+	return policies, waits, nil
 }
 
 // restrains says why a policy lets no row of its table go.
@@ -94,12 +95,12 @@ func (w *worker) alongOf(ctx context.Context, now time.Time, f *family.Forest) (
 		return nil, nil //nolint:nilnil // nothing is no error
 	}
 
-	policies, why, err := AlongPause(ctx, w.Store, f, now)
+	policies, waits, err := AlongPause(ctx, w.Store, f, now)
 	if err != nil {
 		return nil, err
 	}
-	if why != "" {
-		return nil, &doubtError{why}
+	if waits.Why != "" {
+		return nil, &doubtError{reason: waits.Why, waitsFor: waits.For}
 	}
 
 	var others []catalog.Table
@@ -127,8 +128,8 @@ func (r *Recognizer) asItIs(ctx context.Context, now time.Time, server string, t
 	case !seen.Exists:
 		return "", errors.Join(errChanged, fmt.Errorf("%s is gone", t))
 	case seen.Server != server:
-		return "", &doubtError{fmt.Sprintf("connections lead to server %s, and those of the catalog to %s", server,
-			seen.Server)}
+		return "", &doubtError{reason: fmt.Sprintf("connections lead to server %s, and those of the catalog to %s",
+			server, seen.Server)}
 	}
 
 	is := seen.Incarnation.Table()
@@ -137,7 +138,7 @@ func (r *Recognizer) asItIs(ctx context.Context, now time.Time, server string, t
 	}
 	condition, known := r.store.IdentityCondition(t, is.CreateTime, is)
 	if !known {
-		return "", &doubtError{"of " + t.String() + ", of which rows would go along: " + unknownID}
+		return "", &doubtError{reason: "of " + t.String() + ", of which rows would go along: " + unknownID}
 	}
 	return condition, nil
 }

@@ -83,7 +83,7 @@ func (w *worker) assignment(ctx context.Context, task catalog.Task) (a assignmen
 		return a, err
 	}
 	if a.policy, err = w.Store.PolicyByID(ctx, a.job.PolicyID); err == nil && a.policy.Unread != "" {
-		err = &doubtError{a.policy.Unread}
+		err = &doubtError{reason: a.policy.Unread}
 	}
 	return a, err
 }
@@ -196,7 +196,7 @@ func (w *worker) staying(
 
 	s, why, err := plan.ReadStaying(ctx, w.session, t, l, c)
 	if why != "" {
-		err = &doubtError{why}
+		err = &doubtError{reason: why}
 	}
 
 	return s, c.Unchanged(l.Schema, l.Table), err
@@ -502,15 +502,15 @@ func (w *worker) giveBack(ctx context.Context, a assignment, cause error) error 
 	case errors.Is(cause, errRefused):
 		return errors.Join(released, w.refused(ctx, a))
 	case errors.As(cause, &closed):
-		return w.setState(ctx, a.job, catalog.JobWaitingWindow, closed.why)
+		return w.setState(ctx, a.job, catalog.JobWaitingWindow, catalog.Waits{Why: closed.why})
 	case errors.Is(cause, errChanged):
 		return w.changed(ctx, a)
 	case errors.Is(cause, errReplan):
 		return w.replan(ctx, a.job, cause)
 	case errors.As(cause, &doubt):
-		return w.pause(ctx, a.job, doubt.reason)
+		return w.setState(ctx, a.job, catalog.JobPaused, doubt.waits())
 	case classify(cause) == pause:
-		return w.pause(ctx, a.job, pauseReason(cause, w.Account, a.job.Table))
+		return w.setState(ctx, a.job, catalog.JobPaused, catalog.Waits{Why: pauseReason(cause, w.Account, a.job.Table)})
 	case classify(cause) == never || errors.Is(cause, errStuck) || errors.Is(cause, errKeyless):
 		return w.failed(ctx, a.job, cause.Error())
 	default:
@@ -525,15 +525,15 @@ func (w *worker) refused(ctx context.Context, a assignment) error {
 		return err
 	}
 
-	why, err := "", w.session.Ready(ctx)
+	waits, err := catalog.Waits{}, w.session.Ready(ctx)
 	if err == nil {
-		why, err = w.pauseNow(ctx, a.task)
+		waits.Why, err = w.pauseNow(ctx, a.task)
 	} else if doubt, ok := errors.AsType[*doubtError](err); ok {
-		why, err = doubt.reason, nil
+		waits, err = doubt.waits(), nil
 	}
 
-	if err == nil && why != "" {
-		err = w.pause(ctx, a.job, why)
+	if err == nil && waits.Why != "" {
+		err = w.setState(ctx, a.job, catalog.JobPaused, waits)
 	}
 	if catalog.Overtaken(err) {
 		return nil
@@ -571,7 +571,7 @@ func (w *worker) changed(ctx context.Context, a assignment) error {
 	}
 	known, err := w.Tables.Recognize(ctx, p)
 	if doubt, ok := errors.AsType[*doubtError](err); ok {
-		return w.pause(ctx, a.job, doubt.reason)
+		return w.setState(ctx, a.job, catalog.JobPaused, doubt.waits())
 	}
 	if err != nil || known == nil {
 		return err
@@ -617,15 +617,9 @@ func (w *worker) failed(ctx context.Context, job catalog.Job, reason string) err
 	return w.Store.FinishJob(ctx, job.ID, job.Fence, catalog.JobFailed, reason)
 }
 
-// pause pauses a job because the server does not accept deletes; its owner resumes it when the
-// reason is gone.
-func (w *worker) pause(ctx context.Context, job catalog.Job, reason string) error {
-	return w.setState(ctx, job, catalog.JobPaused, reason)
-}
-
-// setState makes a job wait.
-func (w *worker) setState(ctx context.Context, job catalog.Job, state catalog.JobState, reason string) error {
-	if err := w.Store.SetJobState(ctx, job.ID, job.Fence, state, reason); err != nil {
+// setState makes a job wait; its owner resumes it when the reason is gone.
+func (w *worker) setState(ctx context.Context, job catalog.Job, state catalog.JobState, waits catalog.Waits) error {
+	if err := w.Store.SetJobState(ctx, job.ID, job.Fence, state, waits); err != nil {
 		return fmt.Errorf("pause job: %w", err)
 	}
 	return nil

@@ -26,7 +26,7 @@ type Store interface {
 	OwnTasks(ctx context.Context, node uint64) ([]catalog.Task, error)
 
 	Job(ctx context.Context, id uint64) (catalog.Job, error)
-	SetJobState(ctx context.Context, id, fence uint64, next catalog.JobState, reason string) error
+	SetJobState(ctx context.Context, id, fence uint64, next catalog.JobState, w catalog.Waits) error
 	FinishJob(ctx context.Context, id, fence uint64, end catalog.JobState, reason string) error
 	Ask(ctx context.Context, actor string, job catalog.Job, reason string) error
 
