@@ -108,7 +108,7 @@ func (p pieces) serversAfter(n int) bool {
 func (s *source) wholeComments(tokens []token, cuts []cut) []cut {
 	for index, comment := range s.comments {
 		covers := func(c cut) bool { return c.start <= comment.start && comment.end <= c.end }
-		if !s.emptied(index+1, tokens, cuts) || slices.ContainsFunc(cuts, covers) {
+		if !s.emptied(index+1, tokens, cuts) || slices.ContainsFunc(cuts, covers) || s.endsAround(comment) {
 			continue // the second: a comment inside one that is cut as a whole
 		}
 		cuts = slices.DeleteFunc(cuts, func(c cut) bool { return c.start >= comment.start && c.end <= comment.end })
@@ -116,6 +116,12 @@ func (s *source) wholeComments(tokens []token, cuts []cut) []cut {
 	}
 	slices.SortFunc(cuts, func(a, b cut) int { return cmp.Compare(a.start, b.start) })
 	return cuts
+}
+
+// endsAround reports whether the end of a comment is also that of the one around it, which has to stay then: the server
+// does not count depth.
+func (s *source) endsAround(c comment) bool {
+	return c.inside > 0 && s.comments[c.inside-1].end == c.end
 }
 
 // emptied reports whether the comment held tokens of its own and all of them are cut.

@@ -33,7 +33,7 @@ func FuzzParse(f *testing.F) {
 		"/*!50000 DROP TABLE a; DROP TABLE b */; DROP TABLE c", "/*!1000001 DROP TABLE a */",
 		"/*!100000 DROP TABLE a */; DROP TABLE b",
 		"/*!", "PREPARE s FROM @a /*!", "/*! DROP TABLE a /*! , b */ , c */*!99999 d; DROP TABLE e */",
-		"/*!99999 x */ BEGIN NOT ATOMIC DROP TABLE a; DROP TABLE b; END",
+		"/*!99999 x */ BEGIN NOT ATOMIC DROP TABLE a; DROP TABLE b; END", "--#0", "SELECT 1 --/**/; DROP TABLE t",
 	} {
 		for settings := range byte(8) {
 			f.Add(text, settings)
@@ -70,7 +70,7 @@ func FuzzParse(f *testing.F) {
 			if !st.Changed() && forwarded != text[st.start:st.end] {
 				t.Fatalf("unchanged %q became %q", text[st.start:st.end], forwarded)
 			}
-			if st.Clause() == nil {
+			if st.Clause() == nil || !balanced(forwarded, mode) {
 				continue
 			}
 
@@ -102,13 +102,32 @@ func seesWhatRuns(t *testing.T, statements []*Statement, text string, mode Mode)
 	}
 }
 
+// balanced reports that every parenthesis is closed: else what belongs to a definition depends on what comes before, and
+// no server runs it.
+func balanced(text string, mode Mode) bool {
+	open, all := 0, lex(text, mode)
+	for _, token := range all.tokens {
+		switch all.spelling(token) {
+		case "(":
+			open++
+		case ")":
+			open--
+		}
+		if open < 0 {
+			return false
+		}
+	}
+	return open == 0
+}
+
 // keepsComments holds that the server, when it is given a statement alone, sees of it what it would
 // see in the packet but for what is cut out: nothing leaves a comment that it skips, and nothing
 // gets into one.
 func keepsComments(t *testing.T, st *Statement, forwarded string, mode Mode) {
 	var want, got []string
 	for _, token := range st.source.tokens {
-		cut := slices.ContainsFunc(st.cuts, func(c cut) bool { return c.start <= token.start && token.end <= c.end })
+		cut := token.end > token.start && // that a comment does not end is a token without length
+			slices.ContainsFunc(st.cuts, func(c cut) bool { return c.start <= token.start && token.end <= c.end })
 		if !token.hidden && !cut && st.start <= token.start && token.end <= st.end {
 			want = append(want, st.source.spelling(token))
 		}
@@ -118,6 +137,10 @@ func keepsComments(t *testing.T, st *Statement, forwarded string, mode Mode) {
 		if c.replacement != "" {
 			return // the text of a PREPARE
 		}
+	}
+
+	if strings.HasSuffix(forwarded, "--") {
+		return // two minus signs begin a comment where nothing follows; nothing that a server can run ends with them
 	}
 
 	alone := lex(forwarded, mode)
