@@ -124,7 +124,8 @@ func (s *source) endsAround(c comment) bool {
 	return c.inside > 0 && s.comments[c.inside-1].end == c.end
 }
 
-// emptied reports whether the comment held tokens of its own and all of them are cut.
+// emptied reports whether the comment held tokens of its own and all of them are cut. That one never ends is a token
+// without length, and stays: the server refuses the statement because of it.
 func (s *source) emptied(index int, tokens []token, cuts []cut) bool {
 	held := false
 	for _, t := range tokens {
@@ -133,7 +134,8 @@ func (s *source) emptied(index int, tokens []token, cuts []cut) bool {
 			continue
 		}
 		held = true
-		if !slices.ContainsFunc(cuts, func(c cut) bool { return c.start <= t.start && t.end <= c.end }) {
+		covers := func(c cut) bool { return c.start <= t.start && t.end <= c.end }
+		if t.start == t.end || !slices.ContainsFunc(cuts, covers) {
 			return false
 		}
 	}

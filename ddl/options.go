@@ -55,6 +55,17 @@ func (l *optionList) one() {
 		return
 	}
 	l.pieces.add(token{start: first.start, end: l.tokens[l.at-1].end, hidden: first.hidden}, true)
+	l.refuseRest(first)
+}
+
+// refuseRest refuses what follows an option of ours in a comment that the server skips, unless another option may begin
+// with it: outside the comment the server would. INTERVAL 1 MONTH * 2 must not be taken for a month.
+func (l *optionList) refuseRest(option token) {
+	t := l.current()
+	begins := l.is(t, ',') || t.kind == word && !l.oneOf(t, "AND", "OR", "XOR", "DIV", "MOD", "WHERE", "DELETE")
+	if option.hidden && t.comment == option.comment && !begins {
+		l.reject(syntaxError(l.text, t.start, "in a comment nothing but another option may follow one"))
+	}
 }
 
 // native steps over one token, or a pair of parentheses, of the server's.
