@@ -84,8 +84,8 @@ func (r *reader) atOption() bool {
 	}
 
 	previous := r.tokens[r.at-1]
-	if previous.hidden != t.hidden {
-		return true
+	if previous.hidden != t.hidden || t.hidden && previous.comment != t.comment {
+		return true // what one comment leaves open another one does not end
 	}
 
 	return !r.is(previous, '=') && !r.is(previous, '.') && !r.oneOf(previous,

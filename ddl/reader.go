@@ -105,14 +105,18 @@ func (r *reader) takeMark(mark byte) bool {
 	return true
 }
 
-// skip moves over one token, or over everything in a pair of parentheses.
+// skip moves over one token, or over everything in a pair of parentheses. One that begins in a comment that the server
+// skips ends with that.
 func (r *reader) skip() {
-	if !r.is(r.current(), '(') {
+	first := r.current()
+	if !r.is(first, '(') {
 		r.at++
 		return
 	}
 	for depth := 0; !r.done(); {
 		switch t := r.current(); {
+		case first.hidden && t.comment != first.comment:
+			return
 		case r.is(t, '('):
 			depth++
 		case r.is(t, ')'):
