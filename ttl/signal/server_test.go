@@ -360,12 +360,38 @@ func (b *bed) standstill(t *testing.T, account *sql.DB, a *Application, server *
 		pass(t, 100*time.Millisecond)
 		return !a.Look(t.Context(), server, false)
 	}
-	until(t, "rest", rest)
-	for range int(fewPerSecond * workWindow.Seconds()) {
-		b.doingBy(t, account, "DO SLEEP(1000)")
+	conns := make([]*sql.Conn, int(fewPerSecond*workWindow.Seconds()))
+	for i := range conns {
+		conn, err := account.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conns[i] = conn
 	}
-	until(t, "ten statements", func() bool { return a.Look(t.Context(), server, false) })
-	until(t, "rest from what takes long", rest)
+
+	until(t, "ten statements, and rest from what takes long", func() bool {
+		until(t, "rest", rest)
+		var all sync.WaitGroup
+		defer all.Wait()
+		for _, conn := range conns { // at the same time: a busy machine may need seconds for one after another
+			all.Go(func() {
+				if _, err := conn.ExecContext(t.Context(), "DO SLEEP(6)"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		began, seen := time.Now(), false
+		for ; time.Since(began) < 6*time.Second; pass(t, 20*time.Millisecond) {
+			switch atWork := a.Look(t.Context(), server, false); {
+			case atWork:
+				seen = true
+			case seen:
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // longTransaction: a thorough look sees who does much in one.
