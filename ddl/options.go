@@ -1,5 +1,7 @@
 package ddl
 
+import "strings"
+
 // optionList collects the options of a CREATE TABLE, or the specs of an ALTER TABLE, as they are
 // read.
 type optionList struct {
@@ -15,13 +17,15 @@ type optionList struct {
 func (r *reader) newOptions() *optionList {
 	from := r.current().start
 	z := &reader{source: r.source, st: r.st, all: r.all}
-	ours := 0 // the hidden comment that holds options of ours
+	ours, read := 0, 0 // the last hidden comment that holds options of ours, and the last one
 	for n, t := range r.all {
 		if t.start < from && (!t.hidden || r.at > 0 && t.start < r.tokens[r.at-1].end) {
 			continue
 		}
-		if t.hidden && t.comment != ours && z.opensClause(r.all[n:]) {
-			ours = t.comment
+		if t.hidden && t.comment != read {
+			if read = t.comment; r.holdsClause(r.all[n:]) {
+				ours = t.comment
+			}
 		}
 		if !t.hidden || t.comment == ours {
 			z.tokens = append(z.tokens, t)
@@ -40,6 +44,25 @@ func (r *reader) opensClause(tokens []token) bool {
 		return false
 	}
 	return r.ours(tokens[0]) || len(tokens) > 1 && r.keyword(tokens[0], "REMOVE") && r.keyword(tokens[1], "TTL")
+}
+
+// holdsClause reports whether the hidden comment that begins with these tokens holds one of our options. In one of
+// TiDB's other options may come before it; any other comment may hold whatever another version understands.
+func (r *reader) holdsClause(tokens []token) bool {
+	if r.opensClause(tokens) {
+		return true
+	}
+	comment := tokens[0].comment
+	if !strings.HasPrefix(r.text[r.comments[comment-1].start:], "/*T!") {
+		return false
+	}
+	in := &reader{source: r.source, st: r.st, tokens: tokens}
+	for ; !in.done() && in.current().comment == comment; in.skip() {
+		if in.atOption() {
+			return true
+		}
+	}
+	return false
 }
 
 // one reads one option of ours.
