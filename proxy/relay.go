@@ -113,8 +113,8 @@ func (s *session) expect(c wire.Command, payload []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
-	if s.fileAtZero.Load() { // it was sent before the client could know of the request
-		s.tracker.GiveUp(wire.LostInFile)
+	if s.fileAtZero.CompareAndSwap(true, false) { // it was sent before the client could know of the request
+		s.tracker.GiveUp(wire.LostInFile) // and begins the file: what comes next does not
 	}
 	if c == wire.Execute && wire.AsksForCursor(payload) {
 		s.tracker.BeginCursor(now)

@@ -121,6 +121,7 @@ func TestFileThatWasSentTooEarly(t *testing.T) {
 	arrives := wiretest.Receive(func([]byte, byte) error { return nil })
 	asks := wiretest.Send(255, []byte("\xFBf"))
 	closing := command(wire.CloseStatement, "\x01\x00\x00\x00")
+	held := make(chan struct{})
 	for name, c := range map[string]struct{ client, server wiretest.Script }{
 		"a file":            {wiretest.Script{wiretest.Send(0, nil)}, wiretest.Script{arrives, asks}},
 		"a command":         {wiretest.Script{wiretest.Send(0, command(wire.Ping, ""))}, wiretest.Script{arrives, asks}},
@@ -129,7 +130,9 @@ func TestFileThatWasSentTooEarly(t *testing.T) {
 			wiretest.Script{wiretest.Send(0, closing), wiretest.Send(1, nil)},
 			wiretest.Script{arrives, arrives, asks},
 		},
-		"one that is held back": {wiretest.Script{query("ours")}, wiretest.Script{asks, arrives}},
+		"one that is held back": {
+			wiretest.Script{query("ours")}, wiretest.Script{wiretest.Do(func() { <-held }), asks, arrives},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -139,13 +142,42 @@ func TestFileThatWasSentTooEarly(t *testing.T) {
 				c.server, wiretest.Do(func() { <-asked }), wiretest.Send(1, okPacket(auto)),
 				wiretest.ExpectClose(), // and no COM_CHANGE_USER that nobody has looked at
 			})
-			p := startEdge(t, BackendsConfig{Addresses: []string{backend}}, Config{MaxUserConnections: 1})
+			p := startEdgeWith(t, BackendsConfig{Addresses: []string{backend}}, Config{MaxUserConnections: 1},
+				holding{handlerFunc(pass), func() { close(held) }})
 			play(t, p.address, wiretest.LogIn(wiretest.Capabilities), query("LOAD DATA LOCAL"), c.client,
 				wiretest.Expect(255, []byte("\xFBf")), wiretest.Do(func() { close(asked) }),
 				wiretest.Expect(1, okPacket(auto)),
 				wiretest.Send(0, changeUserTo("root", "", "mysql_native_password")), wiretest.ExpectClose())
 		})
 	}
+}
+
+// TestNothingIsAFileBehindOneSentTooEarly: what is pipelined behind a command that the server takes for its file is looked
+// at: no COM_CHANGE_USER passes as the file.
+func TestNothingIsAFileBehindOneSentTooEarly(t *testing.T) {
+	t.Parallel()
+	held := make(chan struct{})
+	backend := wiretest.Serve(t, wiretest.Script{
+		wiretest.ServeLogin(wiretest.Capabilities), tellsAccount(t, "user@%"), expectQuery("LOAD DATA LOCAL"),
+		wiretest.Do(func() { <-held }), wiretest.Send(255, []byte("\xFBf")), wiretest.Expect(0, command(wire.Query, "ours")),
+		wiretest.ExpectClose(),
+	})
+	p := startEdgeWith(t, BackendsConfig{Addresses: []string{backend}}, Config{MaxUserConnections: 1},
+		holding{handlerFunc(pass), func() { close(held) }})
+	play(t, p.address, wiretest.LogIn(wiretest.Capabilities), query("LOAD DATA LOCAL"), query("ours"),
+		wiretest.Send(0, changeUserTo("root", "", "mysql_native_password")),
+		wiretest.Expect(255, []byte("\xFBf")), wiretest.ExpectClose())
+}
+
+// holding tells when something is held back.
+type holding struct {
+	Handler
+	held func()
+}
+
+func (h holding) Concerns(x *Exchange) bool {
+	h.held()
+	return h.Handler.Concerns(x)
 }
 
 // Pitfall 40: what EXECUTE brings to a statement of ours cannot escape by its length.
