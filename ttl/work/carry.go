@@ -88,7 +88,8 @@ func (w *worker) assignment(ctx context.Context, task catalog.Task) (a assignmen
 	return a, err
 }
 
-// Blocks start small, and smaller where statements are to be short: the first one tells how fast this table is.
+// Blocks start small: the first one tells how fast this table is. It is as large where statements are to be short, since
+// for a small table, which somebody may be waiting for, it is the only one.
 const (
 	firstBlock   = 1000
 	largestBlock = 20_000
@@ -97,10 +98,7 @@ const (
 // sizeFor keeps what a worker has learnt about a table from one of its tasks to the next.
 func (w *worker) sizeFor(policy uint64) *pace.BatchSize {
 	if w.size == nil || w.sizeOf != policy {
-		full := w.Limits().Target
-		target := w.Duty.Target(policy, full)
-		first := firstBlock * target.Seconds() / full.Seconds()
-		w.size, w.sizeOf = pace.NewBatchSize(int(first), largestBlock, target), policy
+		w.size, w.sizeOf = pace.NewBatchSize(firstBlock, largestBlock, w.Limits().Target), policy
 	}
 	return w.size
 }
