@@ -58,7 +58,7 @@ func (l *optionList) spec(a *AlterTable) {
 		switch {
 		case l.atClause():
 			l.one()
-		case l.peek(0, "PARTITION", "BY"):
+		case !l.current().hidden && l.peek(0, "PARTITION", "BY"):
 			native = true
 			l.refuseBehindPartitions()
 			for !l.done() && !l.current().hidden {

@@ -98,6 +98,8 @@ func (r *reader) ours(t token) bool {
 	return len(name) > 4 && strings.EqualFold(name[:4], "TTL_") || strings.EqualFold(name, "TTL")
 }
 
+const halfInside = "a TTL option cannot begin outside a comment and end inside it"
+
 // option reads one option into the clause and reports whether it was well formed.
 func (r *reader) option(c *Clause) bool {
 	first := r.at
@@ -125,7 +127,7 @@ func (r *reader) option(c *Clause) bool {
 	case !ok:
 		r.reject(syntaxError(r.text, at, grammarOf(name)))
 	case r.tokens[first].comment != r.tokens[r.at-1].comment:
-		r.reject(syntaxError(r.text, at, "a TTL option cannot begin outside a comment and end inside it"))
+		r.reject(syntaxError(r.text, at, halfInside))
 	default:
 		return true
 	}

@@ -1,7 +1,5 @@
 package ddl
 
-import "strings"
-
 // optionList collects the options of a CREATE TABLE, or the specs of an ALTER TABLE, as they are
 // read.
 type optionList struct {
@@ -17,15 +15,13 @@ type optionList struct {
 func (r *reader) newOptions() *optionList {
 	from := r.current().start
 	z := &reader{source: r.source, st: r.st, all: r.all}
-	ours, read := 0, 0 // the last hidden comment that holds options of ours, and the last one
+	ours := 0 // the hidden comment that holds options of ours
 	for n, t := range r.all {
 		if t.start < from && (!t.hidden || r.at > 0 && t.start < r.tokens[r.at-1].end) {
 			continue
 		}
-		if t.hidden && t.comment != read {
-			if read = t.comment; r.holdsClause(r.all[n:]) {
-				ours = t.comment
-			}
+		if t.hidden && t.comment != ours && z.opensClause(r.all[n:]) {
+			ours = t.comment
 		}
 		if !t.hidden || t.comment == ours {
 			z.tokens = append(z.tokens, t)
@@ -46,25 +42,6 @@ func (r *reader) opensClause(tokens []token) bool {
 	return r.ours(tokens[0]) || len(tokens) > 1 && r.keyword(tokens[0], "REMOVE") && r.keyword(tokens[1], "TTL")
 }
 
-// holdsClause reports whether the hidden comment that begins with these tokens holds one of our options. In one of
-// TiDB's other options may come before it; any other comment may hold whatever another version understands.
-func (r *reader) holdsClause(tokens []token) bool {
-	if r.opensClause(tokens) {
-		return true
-	}
-	comment := tokens[0].comment
-	if !strings.HasPrefix(r.text[r.comments[comment-1].start:], "/*T!") {
-		return false
-	}
-	in := &reader{source: r.source, st: r.st, tokens: tokens}
-	for ; !in.done() && in.current().comment == comment; in.skip() {
-		if in.atOption() {
-			return true
-		}
-	}
-	return false
-}
-
 // one reads one option of ours.
 func (l *optionList) one() {
 	first := l.current()
@@ -73,6 +50,9 @@ func (l *optionList) one() {
 	if l.take("REMOVE", "TTL") {
 		l.removes++
 		l.clause.Remove = true
+		if l.tokens[l.at-1].comment != first.comment {
+			l.reject(syntaxError(l.text, first.start, halfInside))
+		}
 	} else if !l.option(&l.clause) {
 		l.at = len(l.tokens) // the statement is refused; nothing more to find
 		return
@@ -85,7 +65,11 @@ func (l *optionList) one() {
 // with it: outside the comment the server would. INTERVAL 1 MONTH * 2 must not be taken for a month.
 func (l *optionList) refuseRest(option token) {
 	t := l.current()
-	begins := l.is(t, ',') || t.kind == word && !l.oneOf(t, "AND", "OR", "XOR", "DIV", "MOD", "WHERE", "DELETE")
+	if l.is(t, ',') {
+		t = l.ahead(1)
+	}
+	begins := t.kind == word && !l.oneOf(t, "AND", "OR", "XOR", "DIV", "MOD", "NOT", "IS", "IN", "LIKE", "BETWEEN",
+		"INTERVAL", "WHERE", "HAVING", "GROUP", "IF", "TO", "DELETE", "SET")
 	if option.hidden && t.comment == option.comment && !begins {
 		l.reject(syntaxError(l.text, t.start, "in a comment nothing but another option may follow one"))
 	}
@@ -121,7 +105,7 @@ func (l *optionList) finish() *Clause {
 // tableOptions reads the options of a CREATE TABLE up to its partitions or its query.
 func (r *reader) tableOptions() *Clause {
 	l := r.newOptions()
-	for !l.done() && !l.peek(0, "PARTITION", "BY") && !l.query(0) {
+	for !l.done() && !l.ends() {
 		switch t := l.current(); {
 		case l.atOption():
 			l.one()
@@ -146,10 +130,15 @@ func (r *reader) tableOptions() *Clause {
 	return l.finish()
 }
 
+// ends reports whether the options are over: the server has to see that, too.
+func (l *optionList) ends() bool {
+	return !l.current().hidden && (l.peek(0, "PARTITION", "BY") || l.query(0))
+}
+
 // refuseBehindPartitions refuses an option, outside comments, from here on, where partitions are
 // described: the server's own error would not say where it belongs.
 func (l *optionList) refuseBehindPartitions() {
-	for r := *l.reader; !r.done() && !r.query(0); r.skip() {
+	for r := *l.reader; !r.done() && (r.current().hidden || !r.query(0)); r.skip() {
 		if t := r.current(); !t.hidden && (r.peek(0, "REMOVE", "TTL") || r.aheadIsOption(0)) {
 			r.reject(syntaxError(r.text, t.start, "what is said about TTL belongs before PARTITION BY"))
 			return

@@ -46,6 +46,7 @@ func (e *Engine) readLimits(ctx context.Context) error {
 
 	l := limitsOf(v, nodes)
 	e.gang.Limit(l.workers)
+	e.duty.Workers(l.workers) // before there is work: a share is one of all of them
 	e.metrics.workers.Set(float64(l.workers))
 
 	rows, err := e.rowsLimit(ctx, v, l)

@@ -99,7 +99,7 @@ func (a *Application) Look(ctx context.Context, server Querier, thorough bool) b
 
 	a.asked, a.failed = time.Time{}, ""
 	a.perSec = perSecond
-	switch soonest := now.Add(workWindow - presentFor); {
+	switch soonest := time.Now().Add(workWindow - presentFor); {
 	case perSecond >= fewPerSecond:
 		a.present, a.busy = now, perSecond
 	case !known && soonest.After(a.present): // until it can be known
@@ -125,7 +125,8 @@ func (a *Application) AtWork() bool {
 }
 
 func (a *Application) atWork() bool {
-	return time.Since(a.present) < presentFor && !a.steady.overrules(a.present) || a.unknown()
+	never := a.present.IsZero() && !a.asked.IsZero() // has anything been known
+	return time.Since(a.present) < presentFor && !a.steady.overrules(a.present) || a.unknown() || never
 }
 
 // unknown reports that the server has not said for long what others do.

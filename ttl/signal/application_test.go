@@ -58,6 +58,9 @@ func (lost) QueryRowContext(ctx context.Context, query string, args ...any) *sql
 func TestApplicationInDoubt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		if !new(Application).Look(t.Context(), lost{}, true) {
+			t.Error("before any answer nobody is at work")
+		}
 		a := &Application{present: time.Now().Add(-time.Hour)}
 		if a.Look(t.Context(), lost{}, true) {
 			t.Error("one question without an answer is a doubt")

@@ -88,8 +88,8 @@ func (w *worker) assignment(ctx context.Context, task catalog.Task) (a assignmen
 	return a, err
 }
 
-// Blocks start small: the first one tells how fast this table is. It is as large where statements are to be short, since
-// for a small table, which somebody may be waiting for, it is the only one.
+// Blocks start small: the first one tells how fast this table is. It is as large where statements are to be short: of a
+// small table, for which somebody may be waiting, it is the only one.
 const (
 	firstBlock   = 1000
 	largestBlock = 20_000
