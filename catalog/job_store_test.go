@@ -281,8 +281,8 @@ func TestFinishedJobKeepsItsCounts(t *testing.T) {
 	})
 }
 
-// TestWhoWaitsForAPolicyLooksAgain: when another table's policy has been changed a job looks again that waited for that,
-// and no job that waits for something else.
+// TestWhoWaitsForAPolicyLooksAgain: when another table's policy has been changed a job looks again that waited for
+// that, and no job that waits for something else.
 func TestWhoWaitsForAPolicyLooksAgain(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {

@@ -108,8 +108,9 @@ func (p pieces) serversAfter(n int) bool {
 func (s *source) wholeComments(tokens []token, cuts []cut) []cut {
 	for index, comment := range s.comments {
 		covers := func(c cut) bool { return c.start <= comment.start && comment.end <= c.end }
-		if !s.emptied(index+1, tokens, cuts) || slices.ContainsFunc(cuts, covers) || s.endsAround(comment) {
-			continue // the second: a comment inside one that is cut as a whole
+		inside := slices.ContainsFunc(cuts, covers) // one that is cut as a whole
+		if inside || s.endsAround(comment) || !s.emptied(index+1, tokens, cuts) {
+			continue
 		}
 		cuts = slices.DeleteFunc(cuts, func(c cut) bool { return c.start >= comment.start && c.end <= comment.end })
 		cuts = append(cuts, cut{start: comment.start, end: comment.end})

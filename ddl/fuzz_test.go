@@ -102,8 +102,8 @@ func seesWhatRuns(t *testing.T, statements []*Statement, text string, mode Mode)
 	}
 }
 
-// balanced reports that every parenthesis is closed: else what belongs to a definition depends on what comes before, and
-// no server runs it.
+// balanced reports that every parenthesis is closed: else what belongs to a definition depends on what comes before,
+// and no server runs it.
 func balanced(text string, mode Mode) bool {
 	open, all := 0, lex(text, mode)
 	for _, token := range all.tokens {

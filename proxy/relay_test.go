@@ -152,8 +152,8 @@ func TestFileThatWasSentTooEarly(t *testing.T) {
 	}
 }
 
-// TestNothingIsAFileBehindOneSentTooEarly: what is pipelined behind a command that the server takes for its file is looked
-// at: no COM_CHANGE_USER passes as the file.
+// TestNothingIsAFileBehindOneSentTooEarly: what is pipelined behind a command that the server takes for its file is
+// looked at: no COM_CHANGE_USER passes as the file.
 func TestNothingIsAFileBehindOneSentTooEarly(t *testing.T) {
 	t.Parallel()
 	held := make(chan struct{})

@@ -395,8 +395,8 @@ func TestRoomIsLeftAtAnyMoment(t *testing.T) {
 	})
 }
 
-// TestRoomIsLeftBeforeItIsTold: whoever comes does not wait until the other nodes have been told, which takes as long as
-// any commit of his own.
+// TestRoomIsLeftBeforeItIsTold: whoever comes does not wait until the other nodes have been told, which takes as long
+// as any commit of his own.
 func TestRoomIsLeftBeforeItIsTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

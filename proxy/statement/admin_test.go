@@ -413,7 +413,8 @@ func TestListsKnowAWindowAtOnce(t *testing.T) {
 
 		demand("KEEPING UP")
 		demand("WAITING FOR WINDOW (outside %(" + window(2, 3))
-		if err := b.store.SetJobState(t.Context(), job.ID, job.Fence, catalog.JobWaitingWindow, catalog.Waits{Why: "what was"}); err != nil {
+		was := catalog.Waits{Why: "what was"}
+		if err := b.store.SetJobState(t.Context(), job.ID, job.Fence, catalog.JobWaitingWindow, was); err != nil {
 			t.Fatal(err)
 		}
 		demand("WAITING FOR WINDOW (outside %(" + window(4, 5))

@@ -122,7 +122,8 @@ func TestHardlyLookedAt(t *testing.T) {
 	}
 }
 
-// TestWorkBegins: where nobody has looked for long others are at work until it can be known of as few as are somebody, and no longer.
+// TestWorkBegins: where nobody has looked for long others are at work until it can be known of as few as are somebody,
+// and no longer.
 func TestWorkBegins(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -100,7 +100,7 @@ func (w *worker) alongOf(ctx context.Context, now time.Time, f *family.Forest) (
 		return nil, err
 	}
 	if waits.Why != "" {
-		return nil, &doubtError{reason: waits.Why, waitsFor: waits.For}
+		return nil, (*doubtError)(&waits)
 	}
 
 	var others []catalog.Table
@@ -128,7 +128,7 @@ func (r *Recognizer) asItIs(ctx context.Context, now time.Time, server string, t
 	case !seen.Exists:
 		return "", errors.Join(errChanged, fmt.Errorf("%s is gone", t))
 	case seen.Server != server:
-		return "", &doubtError{reason: fmt.Sprintf("connections lead to server %s, and those of the catalog to %s",
+		return "", &doubtError{Why: fmt.Sprintf("connections lead to server %s, and those of the catalog to %s",
 			server, seen.Server)}
 	}
 
@@ -138,7 +138,7 @@ func (r *Recognizer) asItIs(ctx context.Context, now time.Time, server string, t
 	}
 	condition, known := r.store.IdentityCondition(t, is.CreateTime, is)
 	if !known {
-		return "", &doubtError{reason: "of " + t.String() + ", of which rows would go along: " + unknownID}
+		return "", &doubtError{Why: "of " + t.String() + ", of which rows would go along: " + unknownID}
 	}
 	return condition, nil
 }

@@ -83,7 +83,7 @@ func (w *worker) assignment(ctx context.Context, task catalog.Task) (a assignmen
 		return a, err
 	}
 	if a.policy, err = w.Store.PolicyByID(ctx, a.job.PolicyID); err == nil && a.policy.Unread != "" {
-		err = &doubtError{reason: a.policy.Unread}
+		err = &doubtError{Why: a.policy.Unread}
 	}
 	return a, err
 }
@@ -194,7 +194,7 @@ func (w *worker) staying(
 
 	s, why, err := plan.ReadStaying(ctx, w.session, t, l, c)
 	if why != "" {
-		err = &doubtError{reason: why}
+		err = &doubtError{Why: why}
 	}
 
 	return s, c.Unchanged(l.Schema, l.Table), err
@@ -506,7 +506,7 @@ func (w *worker) giveBack(ctx context.Context, a assignment, cause error) error 
 	case errors.Is(cause, errReplan):
 		return w.replan(ctx, a.job, cause)
 	case errors.As(cause, &doubt):
-		return w.setState(ctx, a.job, catalog.JobPaused, doubt.waits())
+		return w.setState(ctx, a.job, catalog.JobPaused, catalog.Waits(*doubt))
 	case classify(cause) == pause:
 		return w.setState(ctx, a.job, catalog.JobPaused, catalog.Waits{Why: pauseReason(cause, w.Account, a.job.Table)})
 	case classify(cause) == never || errors.Is(cause, errStuck) || errors.Is(cause, errKeyless):
@@ -527,7 +527,7 @@ func (w *worker) refused(ctx context.Context, a assignment) error {
 	if err == nil {
 		waits.Why, err = w.pauseNow(ctx, a.task)
 	} else if doubt, ok := errors.AsType[*doubtError](err); ok {
-		waits, err = doubt.waits(), nil
+		waits, err = catalog.Waits(*doubt), nil
 	}
 
 	if err == nil && waits.Why != "" {
@@ -569,7 +569,7 @@ func (w *worker) changed(ctx context.Context, a assignment) error {
 	}
 	known, err := w.Tables.Recognize(ctx, p)
 	if doubt, ok := errors.AsType[*doubtError](err); ok {
-		return w.setState(ctx, a.job, catalog.JobPaused, doubt.waits())
+		return w.setState(ctx, a.job, catalog.JobPaused, catalog.Waits(*doubt))
 	}
 	if err != nil || known == nil {
 		return err

@@ -37,7 +37,7 @@ func NewRecognizer(store identityStore, log *slog.Logger, actor func() string) *
 func (r *Recognizer) Recognize(ctx context.Context, p catalog.Policy) (tables.Incarnation, error) {
 	known, why, err := r.store.Recognize(ctx, r.actor(), p)
 	if blind, ok := errors.AsType[*catalog.BlindError](err); ok {
-		return nil, &doubtError{reason: blind.Error()}
+		return nil, &doubtError{Why: blind.Error()}
 	}
 	about := []slog.Attr{
 		slog.String("schema", p.Table.Schema), slog.String("table", p.Table.Name), slog.String("reason", why),
@@ -57,7 +57,7 @@ func (r *Recognizer) Recognize(ctx context.Context, p catalog.Policy) (tables.In
 func (r *Recognizer) remembered(ctx context.Context, server string, p catalog.Policy) (tables.Incarnation, error) {
 	known, err := r.store.IdentitiesOn(ctx, p.ID, server)
 	if err == nil && known.AtFirstSight() {
-		err = &doubtError{reason: known.Table().Held.Text}
+		err = &doubtError{Why: known.Table().Held.Text}
 	}
 	if err != nil || known.HasID() {
 		return known, err
@@ -66,10 +66,10 @@ func (r *Recognizer) remembered(ctx context.Context, server string, p catalog.Po
 		return nil, err
 	}
 	if known.AtFirstSight() {
-		return nil, &doubtError{reason: known.Table().Held.Text}
+		return nil, &doubtError{Why: known.Table().Held.Text}
 	}
 	if known, err = r.store.IdentitiesOn(ctx, p.ID, server); err == nil && len(known) == 0 {
-		err = &doubtError{reason: fmt.Sprintf("connections lead to server %s, and those of the catalog to another one",
+		err = &doubtError{Why: fmt.Sprintf("connections lead to server %s, and those of the catalog to another one",
 			server)}
 	}
 
@@ -91,15 +91,9 @@ func (r *Recognizer) Unaltered(
 
 // doubtError is a reason to wait: nothing is wrong with the policy, but it is not certain from
 // which table rows would be deleted.
-type doubtError struct {
-	reason   string
-	waitsFor catalog.WaitsFor
-}
+type doubtError catalog.Waits
 
-func (e *doubtError) Error() string { return e.reason }
-
-// waits is how a job stands still for it.
-func (e *doubtError) waits() catalog.Waits { return catalog.Waits{Why: e.reason, For: e.waitsFor} }
+func (e *doubtError) Error() string { return e.Why }
 
 // settleTime is how long a table is left alone after CREATE_TIME, which has whole seconds: an
 // alteration within the same second would not show.
@@ -125,7 +119,7 @@ func (r *Recognizer) identityOf(
 
 	condition, known := r.store.IdentityCondition(catalog.Table{Schema: t.Schema, Name: t.Table}, table.CreateTime, one)
 	if !known {
-		return "", &doubtError{reason: unknownID}
+		return "", &doubtError{Why: unknownID}
 	}
 
 	return condition, nil
@@ -142,7 +136,7 @@ const unknownID = "InnoDB's id of the table, which tells it from any other that 
 func settle(ctx context.Context, now, created time.Time) error {
 	switch left := settleTime - now.Sub(created); {
 	case left > 2*settleTime:
-		return &doubtError{reason: fmt.Sprintf("the table was created at %s, which the server's clock has not "+
+		return &doubtError{Why: fmt.Sprintf("the table was created at %s, which the server's clock has not "+
 			"reached: it was turned back", catalog.Moment(created))}
 	case left > 0:
 		Wait(ctx, left)

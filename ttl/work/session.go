@@ -150,7 +150,7 @@ func (s *Session) prepare(ctx context.Context) error {
 		return err
 	}
 	if s.only != "" && s.server != s.only {
-		return &doubtError{reason: fmt.Sprintf("connections lead to server %s now, and led to %s when the task was "+
+		return &doubtError{Why: fmt.Sprintf("connections lead to server %s now, and led to %s when the task was "+
 			"begun", s.server, s.only)}
 	}
 
@@ -161,7 +161,7 @@ func (s *Session) prepare(ctx context.Context) error {
 func (s *Session) meet(ctx context.Context) error {
 	if s.admit != nil {
 		if err := s.admit(ctx, s.conn); errors.Is(err, catalog.ErrUnknownServer) {
-			return &doubtError{reason: err.Error()}
+			return &doubtError{Why: err.Error()}
 		} else if err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func (s *Session) meet(ctx context.Context) error {
 		case err != nil:
 			return err
 		case why != "":
-			return &doubtError{reason: why}
+			return &doubtError{Why: why}
 		}
 	}
 

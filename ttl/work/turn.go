@@ -75,7 +75,7 @@ func (w *worker) turn(ctx context.Context, a assignment, d *departure) (taken bo
 	}
 
 	if why, err := tried(ctx, w.Store, d.policy); err != nil || why != "" {
-		return true, cmp.Or(err, error(&doubtError{reason: why}))
+		return true, cmp.Or(err, error(&doubtError{Why: why}))
 	}
 	if why := w.session.users(ctx, d.mariadb, a.job.Table, d.lockWait); why != "" {
 		return true, w.waits(ctx, d, why)

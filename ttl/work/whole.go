@@ -141,7 +141,7 @@ func (w *worker) prepareWhole(ctx context.Context, a assignment) (*departure, er
 
 	stay, why, err := plan.ReadStaying(ctx, w.session, policy.Terms, &facts.Layout, facts.Children)
 	if err == nil && why != "" {
-		err = &doubtError{reason: why}
+		err = &doubtError{Why: why}
 	}
 	if err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func (w *worker) enterWhole(ctx context.Context, a assignment) (now time.Time, e
 		return now, err
 	}
 	if why, err := w.Store.Rests(ctx, a.policy.ID, now); err != nil || why != "" {
-		return now, cmp.Or(err, error(&doubtError{reason: why}))
+		return now, cmp.Or(err, error(&doubtError{Why: why}))
 	}
 
 	if !w.session.tidy(ctx) {
@@ -366,7 +366,7 @@ func (w *worker) waits(ctx context.Context, d *departure, why string) error {
 	if err := w.Store.EndDeparture(context.WithoutCancel(ctx), d.Departure); err != nil {
 		return err
 	}
-	return &doubtError{reason: d.Reason}
+	return &doubtError{Why: d.Reason}
 }
 
 // refusedBy notes why a partition goes by rows for a time, and has the run planned anew.
