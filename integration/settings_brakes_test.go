@@ -111,7 +111,7 @@ var brakeTrials = map[string]func(*trial){
 		}
 		waiting := func(seconds int) bool {
 			return s.number("SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE '%%LOCK TABLES%%' "+
-				"AND time >= %d AND id <> CONNECTION_ID() AND '%s' <> ''", seconds, s.schema) > 0
+				"AND time >= %d AND info NOT LIKE '%%processlist%%' AND '%s' <> ''", seconds, s.schema) > 0
 		}
 
 		done, began := read(), time.Now()

@@ -118,7 +118,7 @@ func (r *rotating) die(at time.Time) {
 func (r *rotating) cut() {
 	var id uint64
 	err := r.Admin.QueryRowContext(r.T.Context(), "SELECT id FROM information_schema.processlist WHERE info LIKE '%"+
-		r.Schema+"%' AND command = 'Query' AND id <> CONNECTION_ID() LIMIT 1").Scan(&id)
+		r.Schema+"%' AND command = 'Query' AND info NOT LIKE '%processlist%' LIMIT 1").Scan(&id)
 	if err == nil {
 		_, _ = r.Admin.ExecContext(r.T.Context(), fmt.Sprintf("KILL %d", id))
 	}

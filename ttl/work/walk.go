@@ -369,7 +369,7 @@ func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
 
 	w.read(len(entries))
 	if len(entries) == 0 {
-		return true, nil
+		return true, w.passAll(ctx)
 	}
 
 	end := entries[len(entries)-1]
@@ -386,6 +386,15 @@ func (w *walk) stepIndex(ctx context.Context) (done bool, err error) {
 	}
 
 	return done, nil
+}
+
+// passAll leaves a checkpoint behind all that was read, if there is none yet: the last page was full, and nothing in it
+// had to be deleted.
+func (w *walk) passAll(ctx context.Context) error {
+	if w.examined(0); w.scanned == 0 {
+		return nil
+	}
+	return w.goOn(ctx, w.checkpoint(w.at))
 }
 
 // deleteEntries deletes the rows behind entries of the index on time.

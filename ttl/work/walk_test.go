@@ -404,6 +404,31 @@ func walkRandomTable(t *testing.T, seed uint64, way plan.Way) {
 	}
 }
 
+// TestLastPageMayBeFull: rows that stay count, also where the last page that holds any is full.
+func TestLastPageMayBeFull(t *testing.T) {
+	for _, rows := range []int{0, 299, 300, 301, 600} {
+		for _, way := range []plan.Way{plan.WalkRange, plan.WalkIndex} {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMemTable(t, 1, rows)
+				want := undeletable{}
+				for _, k := range m.keys {
+					delete(m.due, k)
+					m.stays[k] = true
+					want = want.and(undeletable{1, expiryOf(k)})
+				}
+
+				w := newWalk(m, way, plan.Range{}, pace.NewBatchSize(300, 300, time.Hour),
+					pace.NewRates(func(string, time.Duration) {}), nil)
+				w.pageRows, w.named, w.resting = 300, true, newResting()
+				m.toEnd(w)
+				if m.stuck != want || m.scanned != int64(rows) {
+					t.Errorf("%s: of %d rows that stay, %v count, and %d as examined", way, rows, m.stuck, m.scanned)
+				}
+			})
+		}
+	}
+}
+
 // TestLimitsHoldOnEveryWay: whatever the plan, and whatever is locked, poison or fails, each DELETE
 // is within its bound of rows and waits for its turn, also when it is sent again.
 func TestLimitsHoldOnEveryWay(t *testing.T) {
