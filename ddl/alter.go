@@ -17,39 +17,31 @@ func (r *reader) alter() {
 
 	r.waits()
 	r.st.Action = a
-	l := r.newOptions()
+	l := &optionList{reader: r}
+	from := r.behind()
 	for !l.done() {
 		l.spec(a)
 		if t := l.current(); l.takeMark(',') {
 			l.pieces.comma(t)
-		} else if !l.done() && !l.atClause() {
+		} else if !l.done() {
 			l.native() // a stray parenthesis: the server refuses it
 		}
 	}
 
-	a.Clause = l.finish()
+	a.Clause = l.finish(from)
 }
 
 // atClause reports whether one of our options, or REMOVE TTL, begins here.
-func (l *optionList) atClause() bool { return l.peek(0, "REMOVE", "TTL") || l.atOption() }
+func (r *reader) atClause() bool { return r.peek(0, "REMOVE", "TTL") || r.atOption() }
 
 // spec reads one change, or one list of table options, up to the comma behind it.
 func (l *optionList) spec(a *AlterTable) {
-	for l.current().hidden && l.atClause() { // the server sees nothing here, so no comma has to follow
-		l.one()
-	}
-
 	if l.structural() {
 		first := l.at
 		specs := l.change()
 		l.rest()
 		a.Specs = append(a.Specs, specs...)
-
-		if l.at > first {
-			last := l.tokens[min(l.at, len(l.tokens))-1]
-			l.pieces.add(token{start: l.tokens[first].start, end: last.end}, false)
-		}
-
+		l.nativeFrom(first)
 		return
 	}
 
@@ -58,10 +50,10 @@ func (l *optionList) spec(a *AlterTable) {
 		switch {
 		case l.atClause():
 			l.one()
-		case !l.current().hidden && l.peek(0, "PARTITION", "BY"):
+		case l.peek(0, "PARTITION", "BY"):
 			native = true
 			l.refuseBehindPartitions()
-			for !l.done() && !l.current().hidden {
+			for !l.done() {
 				l.native()
 			}
 		default:
@@ -76,20 +68,20 @@ func (l *optionList) spec(a *AlterTable) {
 }
 
 // structural reports whether a change begins here that is no list of table options.
-func (l *optionList) structural() bool {
-	return l.oneOf(l.current(), "ADD", "DROP", "CHANGE", "MODIFY", "ALTER", "RENAME", "ORDER", "CONVERT", "EXCHANGE",
+func (r *reader) structural() bool {
+	return r.oneOf(r.current(), "ADD", "DROP", "CHANGE", "MODIFY", "ALTER", "RENAME", "ORDER", "CONVERT", "EXCHANGE",
 		"ENABLE", "DISABLE", "DISCARD", "IMPORT", "FORCE", "ALGORITHM", "LOCK", "TRUNCATE", "COALESCE", "REORGANIZE",
 		"ANALYZE", "CHECK", "OPTIMIZE", "REBUILD", "REPAIR", "WITHOUT") ||
-		l.peek(0, "REMOVE", "PARTITIONING")
+		r.peek(0, "REMOVE", "PARTITIONING")
 }
 
 // rest moves to the comma behind a change. Lists that hold commas of their own are read to their
 // end.
 func (l *optionList) rest() {
-	for !l.done() && !l.is(l.current(), ',') && !l.current().hidden {
+	for !l.done() && !l.is(l.current(), ',') {
 		if l.peek(0, "PARTITION", "BY") {
 			l.refuseBehindPartitions()
-			for !l.done() && !l.current().hidden {
+			for !l.done() {
 				l.skip()
 			}
 			return
@@ -302,7 +294,7 @@ func (l *optionList) renaming() Spec {
 // an option ends the list.
 func (l *optionList) ordering() {
 	for !l.done() {
-		for !l.done() && !l.is(l.current(), ',') && !l.current().hidden {
+		for !l.done() && !l.is(l.current(), ',') {
 			l.skip()
 		}
 		if !l.is(l.current(), ',') || l.aheadIsOption(1) || !l.named(l.ahead(1)) {

@@ -84,7 +84,7 @@ func (r *reader) atOption() bool {
 	}
 
 	previous := r.tokens[r.at-1]
-	if previous.hidden != t.hidden || t.hidden && previous.comment != t.comment {
+	if t.hidden && previous.comment != t.comment {
 		return true // what one comment leaves open another one does not end
 	}
 

@@ -134,8 +134,14 @@ func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
 // skipComment returns the place behind the next */, if there is one.
 func (s *source) skipComment(i, limit int) (end int, closed bool) {
-	if n := strings.Index(s.text[i:limit], "*/"); n >= 0 {
-		return i + n + 2, true
+	if i < s.searched || i > s.ends { // else it is the one that was found last
+		s.searched, s.ends = i, len(s.text)
+		if n := strings.Index(s.text[i:], "*/"); n >= 0 {
+			s.ends = i + n
+		}
+	}
+	if s.ends+2 <= limit {
+		return s.ends + 2, true
 	}
 	return limit, false
 }

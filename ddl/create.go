@@ -27,6 +27,7 @@ func (r *reader) createTable(a *CreateTable) {
 
 	r.st.Action = a
 	if r.like(a) {
+		(&optionList{reader: r}).readHidden(r.st.end)
 		return
 	}
 	if r.is(r.current(), '(') && !r.query(1) {
@@ -51,10 +52,10 @@ func (r *reader) queryFollows() bool {
 // query reports whether a query, or what leads to one in CREATE TABLE … SELECT, begins n tokens
 // ahead.
 func (r *reader) query(n int) bool {
-	t := r.ahead(n)
-	if r.is(t, '(') {
-		return r.query(n + 1)
+	for r.is(r.ahead(n), '(') {
+		n++
 	}
+	t := r.ahead(n)
 	if r.keyword(t, "WITH") {
 		return !r.peek(n+1, "SYSTEM")
 	}
@@ -121,11 +122,11 @@ func (r *reader) element(a *CreateTable) {
 	r.toComma()
 }
 
-// ended reports whether an element or spec ends here: at a comma, a parenthesis, a hidden clause, or
-// the partitions, which need no comma before them.
+// ended reports whether an element or spec ends here: at a comma, a parenthesis, or the partitions, which need no comma
+// before them.
 func (r *reader) ended() bool {
 	t := r.current()
-	return r.done() || r.is(t, ',') || r.is(t, ')') || t.hidden || r.peek(0, "PARTITION", "BY")
+	return r.done() || r.is(t, ',') || r.is(t, ')') || r.peek(0, "PARTITION", "BY")
 }
 
 // toComma moves to the comma or closing parenthesis that ends an element or a spec.

@@ -40,7 +40,7 @@ func (s *Statement) Changed() bool { return len(s.cuts) > 0 }
 // Replace replaces bytes of the packet, such as those of a token, in what Forward returns.
 func (s *Statement) Replace(start, end int, with string) {
 	s.cuts = append(s.cuts, cut{start, end, with})
-	slices.SortFunc(s.cuts, func(a, b cut) int { return cmp.Compare(a.start, b.start) })
+	slices.SortFunc(s.cuts, byPlace)
 }
 
 // glues reports whether the bytes on both sides of a cut would run into one token.
@@ -50,7 +50,7 @@ func (s *Statement) glues(c cut) bool {
 	}
 	before, after := s.source.text[c.start-1], s.source.text[c.end]
 	joins := func(b byte) bool { return isNameByte(b) || strings.IndexByte("'\"`/*-.@", b) >= 0 }
-	return joins(before) && joins(after)
+	return before == '!' || joins(before) && joins(after) // digits behind /*! are a version
 }
 
 // piece is a part of a list of options or specs: one of ours, one of the server's, or a comma.
@@ -106,18 +106,25 @@ func (p pieces) serversAfter(n int) bool {
 
 // wholeComments widens cuts that empty an executable comment to the comment itself.
 func (s *source) wholeComments(tokens []token, cuts []cut) []cut {
-	for index, comment := range s.comments {
-		covers := func(c cut) bool { return c.start <= comment.start && comment.end <= c.end }
-		inside := slices.ContainsFunc(cuts, covers) // one that is cut as a whole
-		if inside || s.endsAround(comment) || !s.emptied(index+1, tokens, cuts) {
-			continue
+	slices.SortFunc(cuts, byPlace)
+	all := slices.Clone(cuts)
+	for _, c := range s.comments {
+		if !s.endsAround(c) && emptied(within(tokens, c), cuts) {
+			all = append(all, cut{start: c.start, end: c.end})
 		}
-		cuts = slices.DeleteFunc(cuts, func(c cut) bool { return c.start >= comment.start && c.end <= comment.end })
-		cuts = append(cuts, cut{start: comment.start, end: comment.end})
 	}
-	slices.SortFunc(cuts, func(a, b cut) int { return cmp.Compare(a.start, b.start) })
-	return cuts
+
+	slices.SortFunc(all, byPlace)
+	end := 0
+	return slices.DeleteFunc(all, func(c cut) bool {
+		inside := c.end <= end // the cut before
+		end = max(end, c.end)
+		return inside
+	})
 }
+
+// byPlace sorts cuts by where they begin, and one before those inside it.
+func byPlace(a, b cut) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) }
 
 // endsAround reports whether the end of a comment is also that of the one around it, which has to stay then: the server
 // does not count depth.
@@ -125,20 +132,39 @@ func (s *source) endsAround(c comment) bool {
 	return c.inside > 0 && s.comments[c.inside-1].end == c.end
 }
 
-// emptied reports whether the comment held tokens of its own and all of them are cut. That one never ends is a token
-// without length, and stays: the server refuses the statement because of it.
-func (s *source) emptied(index int, tokens []token, cuts []cut) bool {
-	held := false
+// within returns the tokens inside a comment.
+func within(tokens []token, c comment) []token {
+	from, to := tokenAt(tokens, c.start), tokenAt(tokens, c.end)
+	if to < len(tokens) && tokens[to].start == tokens[to].end {
+		to++ // the end that is missing
+	}
+	return tokens[from:to]
+}
+
+// tokenAt returns the index of the first token from a place on.
+func tokenAt(tokens []token, place int) int {
+	n, _ := slices.BinarySearchFunc(tokens, place, func(t token, place int) int { return cmp.Compare(t.start, place) })
+	return n
+}
+
+// emptied reports whether there are tokens and all of them are cut. That a comment never ends is a token without length
+// at its end, and stays: the server refuses the statement because of it.
+func emptied(tokens []token, cuts []cut) bool {
+	if len(tokens) == 0 {
+		return false
+	}
+	if last := tokens[len(tokens)-1]; last.start == last.end {
+		return false
+	}
+
+	n, _ := slices.BinarySearchFunc(cuts, tokens[0].end, func(c cut, end int) int { return cmp.Compare(c.end, end) })
 	for _, t := range tokens {
-		inside := t.start >= s.comments[index-1].start && t.end <= s.comments[index-1].end
-		if !inside {
-			continue
+		for n < len(cuts) && cuts[n].end < t.end {
+			n++
 		}
-		held = true
-		covers := func(c cut) bool { return c.start <= t.start && t.end <= c.end }
-		if t.start == t.end || !slices.ContainsFunc(cuts, covers) {
+		if n == len(cuts) || cuts[n].start > t.start {
 			return false
 		}
 	}
-	return held
+	return true
 }

@@ -32,7 +32,8 @@ func FuzzParse(f *testing.F) {
 		"ALTER TABLE t /*T![ttl] TTL_ENABLE='OFF'",
 		"/*!50000 DROP TABLE a; DROP TABLE b */; DROP TABLE c", "/*!1000001 DROP TABLE a */",
 		"/*!100000 DROP TABLE a */; DROP TABLE b",
-		"/*!", "PREPARE s FROM @a /*!", "/*! DROP TABLE a /*! , b */ , c */*!99999 d; DROP TABLE e */",
+		"/*!", "PREPARE s FROM @a /*!", "CREATE TABLE a (a INT COMMENT",
+		"/*! DROP TABLE a /*! , b */ , c */*!99999 d; DROP TABLE e */",
 		"/*!99999 x */ BEGIN NOT ATOMIC DROP TABLE a; DROP TABLE b; END", "--#0", "SELECT 1 --/**/; DROP TABLE t",
 	} {
 		for settings := range byte(8) {

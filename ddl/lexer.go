@@ -8,6 +8,8 @@ type source struct {
 	tokens   []token
 	comments []comment
 	meaning  int // the place behind which there are only semicolons and blanks
+
+	searched, ends int // from where on a comment's end was looked for, and where it is
 }
 
 // lex cuts a whole packet into tokens. It never fails: an unfinished string or comment reaches to
@@ -49,7 +51,11 @@ func (s *source) scan(i, limit, inside int, hidden bool) (end int, closed bool) 
 		case c == '*' && inside > 0 && i+1 < limit && s.text[i+1] == '/':
 			return i + 2, true
 		default:
-			t := s.token(i, limit)
+			within := limit
+			if hidden { // the server has found its end without looking for strings
+				within -= len("*/")
+			}
+			t := s.token(i, within)
 			t.comment, t.hidden = inside, hidden
 			s.tokens = append(s.tokens, t)
 			i = t.end
@@ -75,12 +81,12 @@ func (s *source) line(i, limit int) int {
 // token reads one token at i, which is neither blank nor a comment.
 func (s *source) token(i, limit int) token {
 	switch c := s.text[i]; {
-	case c == '`':
-		return token{kind: quoted, start: i, end: s.closing(i, limit, false)}
-	case c == '"' && s.mode.ANSIQuotes:
-		return token{kind: quoted, start: i, end: s.closing(i, limit, false)}
-	case c == '"' || c == '\'':
-		return token{kind: text, start: i, end: s.closing(i, limit, !s.mode.NoBackslashEscapes)}
+	case c == '`', c == '"' && s.mode.ANSIQuotes:
+		end, closed := s.closing(i, limit, false)
+		return token{kind: quoted, start: i, end: end, open: !closed}
+	case c == '"', c == '\'':
+		end, closed := s.closing(i, limit, !s.mode.NoBackslashEscapes)
+		return token{kind: text, start: i, end: end, open: !closed}
 	case s.afterDot(i) && s.identifies(i):
 		return token{kind: word, start: i, end: s.identifier(i, limit)}
 	case isDigit(c) || c == '.' && i+1 < limit && isDigit(s.text[i+1]) && !s.afterName(i):
@@ -106,16 +112,16 @@ func (s *source) afterName(i int) bool {
 
 func (s *source) named(t token) bool { return t.kind == word || t.kind == quoted }
 
-// closing returns the place after the quote that ends what begins at i. A doubled quote does not
-// end it.
-func (s *source) closing(i, limit int, escapes bool) int {
+// closing returns the place after the quote that ends what begins at i, or limit if nothing does. A
+// doubled quote does not end it.
+func (s *source) closing(i, limit int, escapes bool) (end int, closed bool) {
 	quote := s.text[i]
 	for i++; i < limit; {
 		switch c := s.text[i]; {
 		case c == quote && i+1 < limit && s.text[i+1] == quote:
 			i += 2
 		case c == quote:
-			return i + 1
+			return i + 1, true
 		case c == '\\' && escapes:
 			i += 2
 		default:
@@ -123,7 +129,7 @@ func (s *source) closing(i, limit int, escapes bool) int {
 		}
 	}
 
-	return limit
+	return limit, false
 }
 
 // identifies reports whether the byte at i may stand in a bare identifier.

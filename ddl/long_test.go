@@ -3,6 +3,7 @@ package ddl
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestLongPacketsOfNothing: a packet of semicolons is read in one go. Where each of them looks at
@@ -14,5 +15,31 @@ func TestLongPacketsOfNothing(t *testing.T) {
 	}
 	if got := Parse(strings.Repeat(";", 1<<20)+"x", Mode{}); len(got) != 1 || got[0].Action != nil {
 		t.Errorf("got %d statements, want one that is refused", len(got))
+	}
+}
+
+// TestLongStatements: what nests or repeats costs no more than its length, whoever sends it.
+func TestLongStatements(t *testing.T) {
+	t.Parallel()
+	const option = "TTL_ENABLE='ON' "
+	for name, text := range map[string]string{
+		"comments that are run":       option + strings.Repeat("/*!a=1*/", 20_000),
+		"options in such":             strings.Repeat("/*!"+option+"*/", 2000),
+		"options in skipped ones":     strings.Repeat("/*T!"+option+"*/", 2000),
+		"options in one of them":      "/*T!" + strings.Repeat(option, 2000) + "*/",
+		"options that the server has": strings.Repeat("ENGINE=x ", 20_000) + option,
+		"comments in comments":        strings.Repeat("/*!a ", 200_000) + option + "*/",
+		"the same, skipped":           strings.Repeat("/*T!a ", 200_000) + option + "*/",
+		"parentheses":                 strings.Repeat("(", 500_000) + option,
+	} {
+		for _, mode := range []Mode{{}, {MariaDB: true}} {
+			began := time.Now()
+			for _, st := range Parse("CREATE TABLE t (c DATETIME) "+text, mode) {
+				st.Forward()
+			}
+			if took := time.Since(began); took > 6*time.Second {
+				t.Errorf("%s: %d bytes took %v", name, len(text), took)
+			}
+		}
 	}
 }

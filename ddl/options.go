@@ -1,111 +1,107 @@
 package ddl
 
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
 // optionList collects the options of a CREATE TABLE, or the specs of an ALTER TABLE, as they are
 // read.
 type optionList struct {
-	*reader // over the visible tokens and those of comments that hold our options
-	clause  Clause
-	found   bool
-	visible bool // one of our options stood outside hidden comments
-	removes int
-	pieces  pieces
+	*reader
+	given  []given
+	pieces pieces
 }
 
-// newOptions begins a list at the reader's place.
-func (r *reader) newOptions() *optionList {
-	from := r.current().start
-	z := &reader{source: r.source, st: r.st, all: r.all}
-	ours := 0 // the hidden comment that holds options of ours
-	for n, t := range r.all {
-		if t.start < from && (!t.hidden || r.at > 0 && t.start < r.tokens[r.at-1].end) {
-			continue
-		}
-		if t.hidden && t.comment != ours && z.opensClause(r.all[n:]) {
-			ours = t.comment
-		}
-		if !t.hidden || t.comment == ours {
-			z.tokens = append(z.tokens, t)
-		}
-	}
-
-	return &optionList{reader: z}
-}
-
-// opensClause reports whether a hidden comment begins with one of our options.
-func (r *reader) opensClause(tokens []token) bool {
-	if r.is(tokens[0], ',') {
-		tokens = tokens[1:]
-	}
-	if len(tokens) == 0 || tokens[0].kind != word {
-		return false
-	}
-	return r.ours(tokens[0]) || len(tokens) > 1 && r.keyword(tokens[0], "REMOVE") && r.keyword(tokens[1], "TTL")
+// given is one option of ours, and where it stands.
+type given struct {
+	token  // its bytes; kind is not used
+	clause Clause
 }
 
 // one reads one option of ours.
 func (l *optionList) one() {
 	first := l.current()
-	l.found = true
-	l.visible = l.visible || !first.hidden
+	g := given{token: token{start: first.start, hidden: first.hidden}}
 	if l.take("REMOVE", "TTL") {
-		l.removes++
-		l.clause.Remove = true
+		g.clause.Remove = true
 		if l.tokens[l.at-1].comment != first.comment {
 			l.reject(syntaxError(l.text, first.start, halfInside))
 		}
-	} else if !l.option(&l.clause) {
+	} else if !l.option(&g.clause) {
 		l.at = len(l.tokens) // the statement is refused; nothing more to find
 		return
 	}
-	l.pieces.add(token{start: first.start, end: l.tokens[l.at-1].end, hidden: first.hidden}, true)
-	l.refuseRest(first)
-}
-
-// refuseRest refuses what follows an option of ours in a comment that the server skips, unless another option may begin
-// with it: outside the comment the server would. INTERVAL 1 MONTH * 2 must not be taken for a month.
-func (l *optionList) refuseRest(option token) {
-	t := l.current()
-	if l.is(t, ',') {
-		t = l.ahead(1)
-	}
-	begins := t.kind == word && !l.oneOf(t, "AND", "OR", "XOR", "DIV", "MOD", "NOT", "IS", "IN", "LIKE", "BETWEEN",
-		"INTERVAL", "WHERE", "HAVING", "GROUP", "IF", "TO", "DELETE", "SET")
-	if option.hidden && t.comment == option.comment && !begins {
-		l.reject(syntaxError(l.text, t.start, "in a comment nothing but another option may follow one"))
-	}
+	g.end = l.tokens[l.at-1].end
+	l.given = append(l.given, g)
+	l.pieces.add(g.token, true)
 }
 
 // native steps over one token, or a pair of parentheses, of the server's.
 func (l *optionList) native() {
-	first := l.current()
+	first := l.at
 	l.skip()
-	last := l.tokens[min(l.at, len(l.tokens))-1]
-	if n := len(l.pieces); n > 0 && !l.pieces[n-1].comma && !l.pieces[n-1].ours {
-		l.pieces[n-1].end = last.end
-		return
-	}
-	l.pieces.add(token{start: first.start, end: last.end}, false)
+	l.nativeFrom(first)
 }
 
-// finish checks the clause as a whole, records the cuts and returns the clause, or nil when there
-// was none.
-func (l *optionList) finish() *Clause {
-	if !l.found {
+// nativeFrom makes what was read from a token on a piece of the server's, or the end of one.
+func (l *optionList) nativeFrom(first int) {
+	if l.at == first {
+		return
+	}
+	end := l.tokens[l.at-1].end
+	if n := len(l.pieces); n > 0 && !l.pieces[n-1].comma && !l.pieces[n-1].ours {
+		l.pieces[n-1].end = end
+		return
+	}
+	l.pieces.add(token{start: l.tokens[first].start, end: end}, false)
+}
+
+// finish reads the comments from a place on, checks the clause as a whole, records the cuts and returns the clause, or
+// nil when there was none.
+func (l *optionList) finish(from int) *Clause {
+	commented := len(l.given) == 0
+	cuts := append(l.pieces.cuts(), l.readHidden(from)...)
+	if len(l.given) == 0 {
 		return nil
 	}
-	options := l.clause.TTL != nil || l.clause.FirstOption() != ""
-	if l.removes > 1 || l.removes == 1 && options {
+
+	clause, removes := &Clause{Commented: commented}, 0
+	slices.SortFunc(l.given, func(a, b given) int { return cmp.Compare(a.start, b.start) })
+	for _, g := range l.given {
+		l.refuseInside(g)
+		clause.add(g.clause)
+		if g.clause.Remove {
+			removes++
+		}
+	}
+
+	if removes > 1 || removes == 1 && len(l.given) > 1 {
 		l.reject(UnsupportedDDL("multi schema change for alter table no_ttl"))
 	}
-	l.clause.Commented = !l.visible
-	l.st.cuts = l.wholeComments(l.all, l.pieces.cuts())
-	return &l.clause
+	l.st.cuts = l.wholeComments(l.all, cuts)
+	return clause
+}
+
+// add takes over what another clause sets.
+func (c *Clause) add(o Clause) {
+	c.TTL = cmp.Or(o.TTL, c.TTL)
+	c.Enable = cmp.Or(o.Enable, c.Enable)
+	c.JobInterval = cmp.Or(o.JobInterval, c.JobInterval)
+	c.Remove = c.Remove || o.Remove
+	if c.Options == nil {
+		c.Options = o.Options
+		return
+	}
+	maps.Copy(c.Options, o.Options)
 }
 
 // tableOptions reads the options of a CREATE TABLE up to its partitions or its query.
 func (r *reader) tableOptions() *Clause {
-	l := r.newOptions()
-	for !l.done() && !l.ends() {
+	l := &optionList{reader: r}
+	from := r.behind()
+	for !l.done() && !l.peek(0, "PARTITION", "BY") && !l.query(0) {
 		switch t := l.current(); {
 		case l.atOption():
 			l.one()
@@ -116,31 +112,24 @@ func (r *reader) tableOptions() *Clause {
 		}
 	}
 
-	for stop := l.current().start; r.at < len(r.tokens) && r.tokens[r.at].start < stop; {
-		r.at++
-	}
-
 	l.refuseBehindPartitions()
-	for ; !l.done(); l.at++ { // old TiDB printed its comments behind the partitions
-		for l.current().hidden && l.atOption() {
-			l.one()
-		}
-	}
-
-	return l.finish()
+	return l.finish(from)
 }
 
-// ends reports whether the options are over: the server has to see that, too.
-func (l *optionList) ends() bool {
-	return !l.current().hidden && (l.peek(0, "PARTITION", "BY") || l.query(0))
+// behind is the place behind what was read.
+func (r *reader) behind() int {
+	if r.at == 0 {
+		return r.st.start
+	}
+	return r.tokens[r.at-1].end
 }
 
 // refuseBehindPartitions refuses an option, outside comments, from here on, where partitions are
 // described: the server's own error would not say where it belongs.
 func (l *optionList) refuseBehindPartitions() {
-	for r := *l.reader; !r.done() && (r.current().hidden || !r.query(0)); r.skip() {
-		if t := r.current(); !t.hidden && (r.peek(0, "REMOVE", "TTL") || r.aheadIsOption(0)) {
-			r.reject(syntaxError(r.text, t.start, "what is said about TTL belongs before PARTITION BY"))
+	for r := *l.reader; !r.done() && !r.query(0); r.skip() {
+		if r.peek(0, "REMOVE", "TTL") || r.aheadIsOption(0) {
+			r.reject(syntaxError(r.text, r.current().start, "what is said about TTL belongs before PARTITION BY"))
 			return
 		}
 	}

@@ -110,7 +110,7 @@ func (r *reader) takeMark(mark byte) bool {
 func (r *reader) skip() {
 	first := r.current()
 	if !r.is(first, '(') {
-		r.at++
+		r.at = min(r.at+1, len(r.tokens))
 		return
 	}
 	for depth := 0; !r.done(); {
@@ -207,6 +207,10 @@ func (r *reader) stringValue() (string, bool) {
 
 	var value strings.Builder
 	for r.current().kind == text { // adjacent literals are one
+		if r.current().open {
+			r.at = at
+			return "", false
+		}
 		value.WriteString(r.unquote(r.spelling(r.current())))
 		r.at++
 	}

@@ -19,6 +19,7 @@ type token struct {
 	start, end int
 	comment    int  // 1 + the index of the innermost executable comment around it, 0 outside
 	hidden     bool // inside a comment that the server skips
+	open       bool // a quote that nothing closes
 }
 
 // comment is an executable comment: one that the server, another server or TiDB looks into.
