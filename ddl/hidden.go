@@ -70,21 +70,27 @@ func (l *optionList) commented(around comment) []cut {
 	return []cut{{start: around.start, end: around.end}}
 }
 
-// toNextChange moves to the comma behind a change. The names in it are not ours.
+// toNextChange moves to the comma behind a change. The names in it are not ours, but nothing passes that is written
+// like an option.
 func (l *optionList) toNextChange() {
 	first := l.at
 	for !l.done() && !l.is(l.current(), ',') {
+		if l.atOption() && l.is(l.ahead(1), '=') {
+			l.reject(syntaxError(l.text, l.current().start, "an option and a change are separated by a comma"))
+		}
 		l.skip()
 	}
 	l.nativeFrom(first)
 }
 
 // refuseRest refuses what follows an option of ours in a comment, unless another one begins there: outside the comment
-// the server would refuse it. INTERVAL 1 MONTH * 2 must not be taken for a month.
+// the server would refuse it. INTERVAL 1 MONTH * 2 must not be taken for a month. The next comment may be for another
+// server, and begin with any name.
 func (l *optionList) refuseRest() {
 	rest := &reader{source: l.source, st: l.st, tokens: l.all[tokenAt(l.all, l.behind()):]}
 	rest.takeMark(',')
-	if t := rest.current(); !rest.done() && t.hidden && !rest.beginsOption() {
+	t := rest.current()
+	if begins := rest.beginsOption() || l.done() && l.named(t); !rest.done() && t.hidden && !begins {
 		l.reject(syntaxError(l.text, t.start, "in a comment nothing but another option may follow one"))
 	}
 }
