@@ -15,10 +15,10 @@ func (r *reader) alter() {
 		return
 	}
 
+	from := r.behind()
 	r.waits()
 	r.st.Action = a
-	l := &optionList{reader: r}
-	from := r.behind()
+	l := &optionList{reader: r, alters: true}
 	for !l.done() {
 		l.spec(a)
 		if t := l.current(); l.takeMark(',') {
@@ -28,11 +28,16 @@ func (r *reader) alter() {
 		}
 	}
 
-	a.Clause = l.finish(from)
+	if l.pieces.stray() {
+		a.Specs = append(a.Specs, Spec{}) // the server refuses it
+	}
+	a.Clause = l.finish(from, r.st.end)
 }
 
 // atClause reports whether one of our options, or REMOVE TTL, begins here.
-func (r *reader) atClause() bool { return r.peek(0, "REMOVE", "TTL") || r.atOption() }
+func (l *optionList) atClause() bool { return l.atRemoval() || l.atOption() }
+
+func (l *optionList) atRemoval() bool { return l.alters && l.peek(0, "REMOVE", "TTL") }
 
 // spec reads one change, or one list of table options, up to the comma behind it.
 func (l *optionList) spec(a *AlterTable) {

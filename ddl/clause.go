@@ -84,12 +84,9 @@ func (r *reader) atOption() bool {
 	}
 
 	previous := r.tokens[r.at-1]
-	if t.hidden && previous.comment != t.comment {
-		return true // what one comment leaves open another one does not end
-	}
-
-	return !r.is(previous, '=') && !r.is(previous, '.') && !r.oneOf(previous,
-		"ENGINE", "TYPE", "CHARSET", "SET", "COLLATE", "ROW_FORMAT", "INSERT_METHOD", "TABLESPACE", "STORAGE")
+	value := r.at >= 2 && r.is(r.tokens[r.at-2], '=') // such as ENGINE=engine
+	return !r.is(previous, '=') && !r.is(previous, '.') && (value || !r.oneOf(previous,
+		"ENGINE", "TYPE", "CHARSET", "SET", "COLLATE", "ROW_FORMAT", "INSERT_METHOD", "TABLESPACE", "STORAGE"))
 }
 
 // ours reports whether the word names one of our options: TTL, or anything that begins with TTL_.
@@ -97,8 +94,6 @@ func (r *reader) ours(t token) bool {
 	name := r.spelling(t)
 	return len(name) > 4 && strings.EqualFold(name[:4], "TTL_") || strings.EqualFold(name, "TTL")
 }
-
-const halfInside = "a TTL option cannot begin outside a comment and end inside it"
 
 // option reads one option into the clause and reports whether it was well formed.
 func (r *reader) option(c *Clause) bool {
@@ -123,11 +118,9 @@ func (r *reader) option(c *Clause) bool {
 	at := r.tokens[first].start
 	switch {
 	case !known:
-		r.reject(syntaxError(r.text, at, "the TTL options are "+knownOptions()))
+		r.refuse(at, "the TTL options are "+knownOptions())
 	case !ok:
-		r.reject(syntaxError(r.text, at, grammarOf(name)))
-	case r.tokens[first].comment != r.tokens[r.at-1].comment:
-		r.reject(syntaxError(r.text, at, halfInside))
+		r.refuse(at, grammarOf(name))
 	default:
 		return true
 	}
@@ -220,7 +213,7 @@ func (r *reader) jobInterval(c *Clause, first int) bool {
 		return false
 	}
 	if _, err := Duration(value); err != nil {
-		r.reject(syntaxError(r.text, r.tokens[first].start, "TTL_JOB_INTERVAL is "+err.Error()))
+		r.refuse(r.tokens[first].start, "TTL_JOB_INTERVAL is "+err.Error())
 	}
 	c.JobInterval = &value
 	return true

@@ -3,6 +3,8 @@ package ddl
 import (
 	"strconv"
 	"strings"
+
+	features "github.com/pingcap/tidb/pkg/parser/tidb"
 )
 
 // comment reads the comment at i and returns the place behind it, and whether the server runs its
@@ -10,11 +12,11 @@ import (
 //
 //	/*! … */  /*!80013 … */   run by both servers, if their version is reached
 //	/*M! … */ /*M!100303 … */ run by MariaDB alone
-//	/*T! … */ /*T![ttl] … */  run by TiDB alone; we look into the second only for the feature ttl
+//	/*T! … */ /*T![ttl] … */  run by TiDB alone, the second if it knows the features that are named
 //
 // A body that the server does not run still counts if it contains our clauses, so its tokens are
-// marked hidden. One that never ends is a token of its own, since the server refuses the statement
-// because of it.
+// marked hidden. One that never ends, and that the server sees, is a token of its own, since the server
+// refuses the statement because of it.
 func (s *source) comment(i, limit, inside int, hidden bool) (end int, ran bool) {
 	body, use := s.opening(i, limit)
 	closed := true
@@ -26,8 +28,8 @@ func (s *source) comment(i, limit, inside int, hidden bool) (end int, ran bool) 
 		end, closed = s.skipComment(i+2, limit)
 	}
 
-	if !closed {
-		s.tokens = append(s.tokens, token{kind: symbol, start: i, end: end, comment: inside, hidden: hidden})
+	if !closed && !hidden {
+		s.tokens = append(s.tokens, token{kind: symbol, start: i, end: end, comment: inside})
 	}
 	if use == ignored || !closed {
 		return end, false
@@ -36,8 +38,8 @@ func (s *source) comment(i, limit, inside int, hidden bool) (end int, ran bool) 
 	index := len(s.comments)
 	s.comments = append(s.comments, comment{start: i, inside: inside, hidden: hidden || use != run})
 	if use == run {
-		if end, closed = s.scan(body, limit, index+1, hidden); !closed {
-			s.tokens = append(s.tokens, token{kind: symbol, start: end, end: end, comment: index + 1, hidden: hidden})
+		if end, closed = s.scan(body, limit, index+1, hidden); !closed && !hidden {
+			s.tokens = append(s.tokens, token{kind: symbol, start: end, end: end, comment: index + 1})
 		}
 	} else {
 		s.scan(body, end, index+1, true)
@@ -71,11 +73,11 @@ func (s *source) opening(i, limit int) (body int, u use) {
 		length, _ := s.versionDigits(head[2:])
 		return i + 4 + length, foreign
 	case strings.HasPrefix(head, "T!["):
-		features, _, closed := strings.Cut(head[3:], "]")
-		if !closed || !hasFeature(features) {
+		list, _, closed := strings.Cut(head[3:min(len(head), longestFeatures)], "]")
+		if !closed || !knownFeatures(list) {
 			return 0, ignored
 		}
-		return i + 6 + len(features), foreign
+		return i + 6 + len(list), foreign
 	case strings.HasPrefix(head, "T!"):
 		return i + 4, foreign
 	}
@@ -90,15 +92,17 @@ func runs(yes bool) use {
 	return skipped
 }
 
-// hasFeature reports whether a feature list such as "ttl" or "clustered_index,ttl" names only what
-// TTL needs: TiDB runs a body if it knows every feature named.
-func hasFeature(list string) bool {
+const longestFeatures = 256
+
+// knownFeatures reports whether a list such as "clustered_index,ttl" names only what TiDB knows, which runs the body
+// then, or ours.
+func knownFeatures(list string) bool {
 	for feature := range strings.SplitSeq(list, ",") {
-		if strings.TrimSpace(feature) == "ttl" {
-			return true
+		if name := strings.TrimSpace(feature); name != "ttlproxy" && !features.CanParseFeature(name) {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // versionDigits reads the five or six digits of a version. Fewer are part of the body, and for

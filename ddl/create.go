@@ -27,7 +27,7 @@ func (r *reader) createTable(a *CreateTable) {
 
 	r.st.Action = a
 	if r.like(a) {
-		(&optionList{reader: r}).readHidden(r.st.end)
+		(&optionList{reader: r}).takeHidden(r.st.end, r.st.end)
 		return
 	}
 	if r.is(r.current(), '(') && !r.query(1) {

@@ -48,9 +48,7 @@ func (s *Statement) glues(c cut) bool {
 	if c.start <= s.start || c.end >= s.end {
 		return false
 	}
-	before, after := s.source.text[c.start-1], s.source.text[c.end]
-	joins := func(b byte) bool { return isNameByte(b) || strings.IndexByte("'\"`/*-.@", b) >= 0 }
-	return before == '!' || joins(before) && joins(after) // digits behind /*! are a version
+	return !isBlank(s.source.text[c.start-1]) && !isBlank(s.source.text[c.end])
 }
 
 // piece is a part of a list of options or specs: one of ours, one of the server's, or a comma.
@@ -76,6 +74,7 @@ func (p *pieces) comma(t token) {
 func (p pieces) cuts() []cut {
 	var cuts []cut
 	kept, separated := false, false // is there a piece of the server's on the left, and a comma behind it
+	last := p.lastOfServers()
 	for n, piece := range p {
 		switch {
 		case piece.ours:
@@ -83,7 +82,7 @@ func (p pieces) cuts() []cut {
 		case !piece.comma:
 			kept, separated = true, false
 		case !p.separates(n):
-		case kept && !separated && p.serversAfter(n):
+		case kept && !separated && n < last:
 			separated = true
 		case p.touchesOurs(n) || separated:
 			cuts = append(cuts, cut{start: piece.start, end: piece.end})
@@ -100,15 +99,30 @@ func (p pieces) separates(n int) bool {
 
 func (p pieces) touchesOurs(n int) bool { return p[n-1].ours || p[n+1].ours }
 
-func (p pieces) serversAfter(n int) bool {
-	return slices.ContainsFunc(p[n:], func(q piece) bool { return !q.comma && !q.ours })
+// lastOfServers is the index of the last piece that is the server's, or -1.
+func (p pieces) lastOfServers() int {
+	n := len(p) - 1
+	for n >= 0 && (p[n].comma || p[n].ours) {
+		n--
+	}
+	return n
+}
+
+// stray reports whether a comma separates nothing.
+func (p pieces) stray() bool {
+	for n := range p {
+		if p[n].comma && !p.separates(n) {
+			return true
+		}
+	}
+	return false
 }
 
 // wholeComments widens cuts that empty an executable comment to the comment itself.
 func (s *source) wholeComments(tokens []token, cuts []cut) []cut {
 	slices.SortFunc(cuts, byPlace)
 	all := slices.Clone(cuts)
-	for _, c := range s.comments {
+	for _, c := range s.commentsOf(tokens) {
 		if !s.endsAround(c) && emptied(within(tokens, c), cuts) {
 			all = append(all, cut{start: c.start, end: c.end})
 		}
@@ -121,6 +135,22 @@ func (s *source) wholeComments(tokens []token, cuts []cut) []cut {
 		end = max(end, c.end)
 		return inside
 	})
+}
+
+// commentsOf are the comments around tokens, and those between them.
+func (s *source) commentsOf(tokens []token) []comment {
+	first, last := tokens[0], tokens[len(tokens)-1]
+	all := s.comments[:commentAt(s.comments, last.end)]
+	if c := s.outermost(first); c != nil {
+		return all[commentAt(all, c.start):]
+	}
+	return all[commentAt(all, first.start):]
+}
+
+// commentAt returns the index of the first comment from a place on.
+func commentAt(comments []comment, place int) int {
+	n, _ := slices.BinarySearchFunc(comments, place, func(c comment, at int) int { return cmp.Compare(c.start, at) })
+	return n
 }
 
 // byPlace sorts cuts by where they begin, and one before those inside it.

@@ -231,7 +231,7 @@ func (r *reader) extension(c *Clause, e extension, first int) bool {
 	}
 	if err := e.readInto(&Options{}, value); err != nil {
 		hint := e.name + " is " + err.Error() + "; " + grammarOf(e.name)
-		r.reject(syntaxError(r.text, r.tokens[first].start, hint))
+		r.refuse(r.tokens[first].start, hint)
 		return false
 	}
 	if c.Options == nil {

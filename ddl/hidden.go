@@ -8,30 +8,49 @@ import (
 // Comments that the server skips are read apart from what it sees, so that nothing in them changes what the rest of the
 // statement means. They stand for options of ours and otherwise for nothing.
 
-// readHidden reads the options in all comments from a place on, also behind the partitions, where old TiDB printed
-// them, and returns what to cut. One that stands before that place is refused.
-func (l *optionList) readHidden(from int) []cut {
+// takeHidden takes the options out of comments from one place up to another, also behind the partitions, where old TiDB
+// printed them, and returns what to cut. In parentheses there are columns, expressions and partitions, and no options;
+// elsewhere those are refused.
+func (l *optionList) takeHidden(from, until int) []cut {
 	var cuts []cut
-	for n := 0; n < len(l.all); {
-		if !l.all[n].hidden {
-			n++
-			continue
-		}
-
+	depth := 0
+	for n := 0; n < len(l.all); n++ {
 		first := n
-		around := l.outermostHidden(l.all[n])
-		n = tokenAt(l.all, around.end)
-
-		h := &optionList{reader: &reader{source: l.source, st: l.st, tokens: l.all[first:n], all: l.all}}
-		if around.start < from {
-			h.refuseMisplaced()
+		t := l.all[n]
+		switch {
+		case !t.hidden && l.is(t, '('):
+			depth++
+		case !t.hidden && l.is(t, ')'):
+			depth--
+		}
+		if !t.hidden {
 			continue
 		}
-		cuts = append(cuts, h.commented(around)...)
-		l.given = append(l.given, h.given...)
+
+		around := l.outermostHidden(t)
+		n = max(tokenAt(l.all, around.end)-1, n)
+		h := l.over(l.all[first : n+1])
+		switch {
+		case depth > 0:
+		case around.start >= until && h.written():
+			h.refuse(t.start, misplaced)
+		case around.start >= until:
+		case around.start < from:
+			h.refuseMisplaced()
+		default:
+			cuts = append(cuts, h.takeComment(around)...)
+			l.given = append(l.given, h.given...)
+		}
 	}
 	return cuts
 }
+
+// over is an empty list over some tokens of the statement.
+func (l *optionList) over(tokens []token) *optionList {
+	return &optionList{reader: &reader{source: l.source, st: l.st, tokens: tokens, all: l.all}, alters: l.alters}
+}
+
+const misplaced = "TTL options belong behind the table's columns or name"
 
 // outermostHidden returns the comment around a hidden token that is in no other that the server skips.
 func (s *source) outermostHidden(t token) comment {
@@ -42,86 +61,113 @@ func (s *source) outermostHidden(t token) comment {
 	return c
 }
 
-// commented reads one comment. If it holds nothing but options of ours, it is cut as a whole.
-func (l *optionList) commented(around comment) []cut {
-	native := false
-	for !l.done() {
+// takeComment takes the options out of one comment, if it begins with an option or a change. One that holds nothing but
+// options of ours is cut as a whole.
+func (l *optionList) takeComment(around comment) []cut {
+	start := l.over(l.tokens)
+	if start.takeMark(','); !start.begins(true) {
+		l.refuseMisplaced()
+		return nil
+	}
+
+	foreign, changes := false, false
+	for first := true; !l.done(); {
 		switch t := l.current(); {
-		case l.atClause():
-			l.one()
-			l.refuseRest()
 		case l.takeMark(','):
 			l.pieces.comma(t)
-		case l.structural():
-			native = true
+			first = true
+			continue
+		case l.written(), !changes && l.atClause():
+			l.one()
+		case first && l.alters && l.structural():
+			foreign, changes = true, true
 			l.toNextChange()
 		default:
-			native = true
+			foreign = true
+			l.refuseUnread()
 			l.native()
 		}
+		first = false
 	}
 
 	switch {
 	case len(l.given) == 0:
 		return nil
-	case native || l.endsAround(around):
+	case foreign || l.endsAround(around):
 		return l.pieces.cuts()
 	}
 	return []cut{{start: around.start, end: around.end}}
 }
 
-// toNextChange moves to the comma behind a change. The names in it are not ours, but nothing passes that is written
-// like an option.
+// written reports whether one of our options begins here beyond doubt. Names of columns and partitions may look like
+// one, too.
+func (l *optionList) written() bool {
+	next := l.ahead(1)
+	return l.atRemoval() ||
+		l.atOption() && (l.is(next, '=') || next.kind == text || next.kind == number || l.is(l.ahead(2), '+'))
+}
+
+// toNextChange moves to the comma behind a change. The names in it are not ours.
 func (l *optionList) toNextChange() {
 	first := l.at
 	for !l.done() && !l.is(l.current(), ',') {
-		if l.atOption() && l.is(l.ahead(1), '=') {
-			l.reject(syntaxError(l.text, l.current().start, "an option and a change are separated by a comma"))
-		}
+		l.refuseUnread()
 		l.skip()
 	}
 	l.nativeFrom(first)
 }
 
-// refuseRest refuses what follows an option of ours in a comment, unless another one begins there: outside the comment
-// the server would refuse it. INTERVAL 1 MONTH * 2 must not be taken for a month. The next comment may be for another
-// server, and begin with any name.
-func (l *optionList) refuseRest() {
-	rest := &reader{source: l.source, st: l.st, tokens: l.all[tokenAt(l.all, l.behind()):]}
-	rest.takeMark(',')
-	t := rest.current()
-	if begins := rest.beginsOption() || l.done() && l.named(t); !rest.done() && t.hidden && !begins {
-		l.reject(syntaxError(l.text, t.start, "in a comment nothing but another option may follow one"))
+// refuseUnread refuses what is written like an option of ours where it is not read as one: nobody would notice.
+func (l *optionList) refuseUnread() {
+	if t := l.current(); t.kind == word && l.ours(t) && l.is(l.ahead(1), '=') {
+		l.refuse(t.start, "an option stands by itself")
 	}
 }
 
-// beginsOption reports whether an option, of ours or of a server's, or a change begins here. All words with an
+// begins reports whether an option, of ours or of a server's, begins here, or a change, if one may. All words with an
 // underscore or an equals sign behind them are names of options.
-func (r *reader) beginsOption() bool {
-	t := r.current()
+func (l *optionList) begins(change bool) bool {
+	t := l.current()
 	if t.kind != word {
 		return false
 	}
-	return r.ours(t) || r.structural() || r.is(r.ahead(1), '=') || strings.Contains(r.spelling(t), "_") ||
-		r.oneOf(t, "AFFINITY", "CACHE", "CHARACTER", "CHARSET", "CHECKSUM", "COLLATE", "COMMENT", "COMPRESSION",
-			"CONNECTION", "DATA", "DEFAULT", "ENCRYPTION", "ENGINE", "FORCE", "INDEX", "NOCACHE", "NODEGROUP",
-			"PARTITION", "PASSWORD", "PLACEMENT", "REMOVE", "SEQUENCE", "STORAGE", "TABLESPACE", "TRANSACTIONAL",
-			"TYPE", "UNION")
+	return l.ours(t) || change && l.alters && l.structural() || l.is(l.ahead(1), '=') || l.peek(0, "SET", "TIFLASH") ||
+		strings.Contains(l.spelling(t), "_") || l.oneOf(t, "AFFINITY", "CACHE", "CHAR", "CHARACTER", "CHARSET",
+		"CHECKSUM", "COLLATE", "COMMENT", "COMPRESSION", "CONNECTION", "DATA", "DEFAULT", "ENCRYPTION", "ENGINE",
+		"FORCE", "INDEX", "NOCACHE", "NODEGROUP", "PARTITION", "PASSWORD", "PLACEMENT", "REMOVE", "SEQUENCE", "STORAGE",
+		"TABLESPACE", "TRANSACTIONAL", "TYPE", "UNION")
 }
 
-// refuseInside refuses an option with a comment in it that another server would look into.
-func (l *optionList) refuseInside(g given) {
-	inside := l.all[tokenAt(l.all, g.start):tokenAt(l.all, g.end)]
-	if !g.hidden && slices.ContainsFunc(inside, func(t token) bool { return t.hidden }) {
-		l.reject(syntaxError(l.text, g.start, halfInside))
+// refuseRest refuses what follows an option of ours in a comment, unless another one begins there: outside the comment
+// the server would refuse it. INTERVAL 1 MONTH * 2 must not be taken for a month. The next comment may be for another
+// server, and begin with any name.
+func (l *optionList) refuseRest(g given) {
+	rest := l.over(l.all[tokenAt(l.all, g.end):])
+	comma := rest.takeMark(',')
+	t := rest.current()
+	if rest.done() || !t.hidden {
+		return
+	}
+	same := g.hidden && l.outermostHidden(t).start == l.outermostHidden(g.token).start
+	if begins := rest.begins(comma) || !same && l.named(t); !begins {
+		l.refuse(t.start, "in a comment nothing but another option may follow one")
 	}
 }
 
-// refuseMisplaced refuses a comment that begins with an option of ours where none belongs.
+// refuseParts refuses an option of which a part stands in another comment: not everybody would read the same.
+func (l *optionList) refuseParts(g given) {
+	inside := l.all[tokenAt(l.all, g.start):tokenAt(l.all, g.end)]
+	if slices.ContainsFunc(inside, func(t token) bool { return t.comment != g.comment }) {
+		l.refuse(g.start, "a TTL option cannot stand half inside a comment and half outside")
+	}
+}
+
+// refuseMisplaced refuses a comment with an option of ours where none belongs.
 func (l *optionList) refuseMisplaced() {
-	l.takeMark(',')
-	value := l.is(l.ahead(1), '=') || l.ahead(1).kind == text || l.is(l.ahead(2), '+') // no column is declared so
-	if l.peek(0, "REMOVE", "TTL") || l.atOption() && value {
-		l.reject(syntaxError(l.text, l.current().start, "TTL options belong behind the table's columns or name"))
+	for ; !l.done(); l.skip() {
+		if l.written() {
+			l.refuse(l.current().start, misplaced)
+			return
+		}
 	}
 }

@@ -31,6 +31,10 @@ func TestLongStatements(t *testing.T) {
 		"comments in comments":        strings.Repeat("/*!a ", 200_000) + option + "*/",
 		"the same, skipped":           strings.Repeat("/*T!a ", 200_000) + option + "*/",
 		"parentheses":                 strings.Repeat("(", 500_000) + option,
+		"lists of features":           strings.Repeat("/*T![*/", 20_000) + strings.Repeat(",", 140_000) + "]",
+		"mistakes in comments":        strings.Repeat("/*T!TTL=*/", 40_000),
+		"statements":                  strings.Repeat(";ALTER TABLE t REMOVE TTL/*!a*/", 10_000),
+		"changes":                     ";ALTER TABLE t FORCE" + strings.Repeat(",REMOVE TTL", 40_000),
 	} {
 		for _, mode := range []Mode{{}, {MariaDB: true}} {
 			began := time.Now()

@@ -10,25 +10,23 @@ import (
 // read.
 type optionList struct {
 	*reader
+	alters bool // it is an ALTER TABLE
 	given  []given
 	pieces pieces
 }
 
 // given is one option of ours, and where it stands.
 type given struct {
-	token  // its bytes; kind is not used
+	token  // its bytes, and the comment around them; kind is not used
 	clause Clause
 }
 
 // one reads one option of ours.
 func (l *optionList) one() {
-	first := l.current()
-	g := given{token: token{start: first.start, hidden: first.hidden}}
-	if l.take("REMOVE", "TTL") {
+	g := given{token: l.current()}
+	if l.atRemoval() {
 		g.clause.Remove = true
-		if l.tokens[l.at-1].comment != first.comment {
-			l.reject(syntaxError(l.text, first.start, halfInside))
-		}
+		l.at += 2
 	} else if !l.option(&g.clause) {
 		l.at = len(l.tokens) // the statement is refused; nothing more to find
 		return
@@ -58,19 +56,20 @@ func (l *optionList) nativeFrom(first int) {
 	l.pieces.add(token{start: l.tokens[first].start, end: end}, false)
 }
 
-// finish reads the comments from a place on, checks the clause as a whole, records the cuts and returns the clause, or
-// nil when there was none.
-func (l *optionList) finish(from int) *Clause {
-	commented := len(l.given) == 0
-	cuts := append(l.pieces.cuts(), l.readHidden(from)...)
+// finish takes what comments hold from one place up to another, checks the clause as a whole, records the cuts and
+// returns the clause, or nil when there was none.
+func (l *optionList) finish(from, until int) *Clause {
+	hidden := len(l.given) == 0
+	cuts := append(l.pieces.cuts(), l.takeHidden(from, until)...)
 	if len(l.given) == 0 {
 		return nil
 	}
 
-	clause, removes := &Clause{Commented: commented}, 0
+	clause, removes := &Clause{Commented: hidden}, 0
 	slices.SortFunc(l.given, func(a, b given) int { return cmp.Compare(a.start, b.start) })
 	for _, g := range l.given {
-		l.refuseInside(g)
+		l.refuseParts(g)
+		l.refuseRest(g)
 		clause.add(g.clause)
 		if g.clause.Remove {
 			removes++
@@ -81,7 +80,18 @@ func (l *optionList) finish(from int) *Clause {
 		l.reject(UnsupportedDDL("multi schema change for alter table no_ttl"))
 	}
 	l.st.cuts = l.wholeComments(l.all, cuts)
+	l.refuseDashes()
 	return clause
+}
+
+// refuseDashes refuses two minus signs in front of what is cut: they begin no comment before an option, and would begin
+// one before what is left.
+func (l *optionList) refuseDashes() {
+	for _, c := range l.st.cuts {
+		if dashes := c.start - len("--"); dashes >= l.st.start && l.text[dashes:c.start] == "--" {
+			l.refuse(dashes, "-- begins a comment only before a blank")
+		}
+	}
 }
 
 // add takes over what another clause sets.
@@ -113,7 +123,9 @@ func (r *reader) tableOptions() *Clause {
 	}
 
 	l.refuseBehindPartitions()
-	return l.finish(from)
+	query := *r
+	query.queryFollows()
+	return l.finish(from, query.current().start)
 }
 
 // behind is the place behind what was read.
@@ -129,7 +141,7 @@ func (r *reader) behind() int {
 func (l *optionList) refuseBehindPartitions() {
 	for r := *l.reader; !r.done() && !r.query(0); r.skip() {
 		if r.peek(0, "REMOVE", "TTL") || r.aheadIsOption(0) {
-			r.reject(syntaxError(r.text, r.current().start, "what is said about TTL belongs before PARTITION BY"))
+			r.refuse(r.current().start, "what is said about TTL belongs before PARTITION BY")
 			return
 		}
 	}

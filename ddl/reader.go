@@ -301,6 +301,13 @@ func (r *reader) waits() {
 	}
 }
 
+// refuse records a syntax error at a place.
+func (r *reader) refuse(at int, hint string) {
+	if r.st.Err == nil {
+		r.st.Err = syntaxError(r.text, at, hint)
+	}
+}
+
 // reject records the error of the statement. The first one stands.
 func (r *reader) reject(e *Error) {
 	if r.st.Err == nil {
