@@ -73,11 +73,11 @@ func (l *optionList) spec(a *AlterTable) {
 }
 
 // structural reports whether a change begins here that is no list of table options.
-func (r *reader) structural() bool {
-	return r.oneOf(r.current(), "ADD", "DROP", "CHANGE", "MODIFY", "ALTER", "RENAME", "ORDER", "CONVERT", "EXCHANGE",
+func (l *optionList) structural() bool {
+	return l.oneOf(l.current(), "ADD", "DROP", "CHANGE", "MODIFY", "ALTER", "RENAME", "ORDER", "CONVERT", "EXCHANGE",
 		"ENABLE", "DISABLE", "DISCARD", "IMPORT", "FORCE", "ALGORITHM", "LOCK", "TRUNCATE", "COALESCE", "REORGANIZE",
 		"ANALYZE", "CHECK", "OPTIMIZE", "REBUILD", "REPAIR", "WITHOUT") ||
-		r.peek(0, "REMOVE", "PARTITIONING")
+		l.peek(0, "REMOVE", "PARTITIONING")
 }
 
 // rest moves to the comma behind a change. Lists that hold commas of their own are read to their

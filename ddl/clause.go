@@ -1,6 +1,10 @@
 package ddl
 
-import "strings"
+import (
+	"cmp"
+	"maps"
+	"strings"
+)
 
 // Clause holds the TTL options of one statement. An option given twice has its last value.
 type Clause struct {
@@ -33,6 +37,19 @@ func (c *Clause) FirstOption() string {
 		return c.optionNames()[0]
 	}
 	return ""
+}
+
+// add takes over what another clause sets.
+func (c *Clause) add(o Clause) {
+	c.TTL = cmp.Or(o.TTL, c.TTL)
+	c.Enable = cmp.Or(o.Enable, c.Enable)
+	c.JobInterval = cmp.Or(o.JobInterval, c.JobInterval)
+	c.Remove = c.Remove || o.Remove
+	if c.Options == nil {
+		c.Options = o.Options
+		return
+	}
+	maps.Copy(c.Options, o.Options)
 }
 
 // Comments prints the policy as SHOW CREATE TABLE does: TiDB's three options, each in a comment

@@ -43,7 +43,7 @@ func (s *Statement) Replace(start, end int, with string) {
 	slices.SortFunc(s.cuts, byPlace)
 }
 
-// glues reports whether the bytes on both sides of a cut would run into one token.
+// glues reports whether there is no blank on either side of a cut: what is left might run into one token.
 func (s *Statement) glues(c cut) bool {
 	if c.start <= s.start || c.end >= s.end {
 		return false

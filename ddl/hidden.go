@@ -32,13 +32,14 @@ func (l *optionList) takeHidden(from, until int) []cut {
 		h := l.over(l.all[first : n+1])
 		switch {
 		case depth > 0:
-		case around.start >= until && h.written():
-			h.refuse(t.start, misplaced)
 		case around.start >= until:
+			if h.written() {
+				h.refuse(t.start, misplaced)
+			}
 		case around.start < from:
 			h.refuseMisplaced()
 		default:
-			cuts = append(cuts, h.takeComment(around)...)
+			cuts = append(cuts, h.takeComment(*around)...)
 			l.given = append(l.given, h.given...)
 		}
 	}
@@ -51,15 +52,6 @@ func (l *optionList) over(tokens []token) *optionList {
 }
 
 const misplaced = "TTL options belong behind the table's columns or name"
-
-// outermostHidden returns the comment around a hidden token that is in no other that the server skips.
-func (s *source) outermostHidden(t token) comment {
-	c := s.comments[t.comment-1]
-	for c.inside > 0 && s.comments[c.inside-1].hidden {
-		c = s.comments[c.inside-1]
-	}
-	return c
-}
 
 // takeComment takes the options out of one comment, if it begins with an option or a change. One that holds nothing but
 // options of ours is cut as a whole.

@@ -18,7 +18,7 @@ func TestLongPacketsOfNothing(t *testing.T) {
 	}
 }
 
-// TestLongStatements: what nests or repeats costs no more than its length, whoever sends it.
+// TestLongStatements: none of these ways to nest and to repeat costs more than its length, whoever sends it.
 func TestLongStatements(t *testing.T) {
 	t.Parallel()
 	const option = "TTL_ENABLE='ON' "

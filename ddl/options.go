@@ -2,7 +2,6 @@ package ddl
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 )
 
@@ -94,20 +93,7 @@ func (l *optionList) refuseDashes() {
 	}
 }
 
-// add takes over what another clause sets.
-func (c *Clause) add(o Clause) {
-	c.TTL = cmp.Or(o.TTL, c.TTL)
-	c.Enable = cmp.Or(o.Enable, c.Enable)
-	c.JobInterval = cmp.Or(o.JobInterval, c.JobInterval)
-	c.Remove = c.Remove || o.Remove
-	if c.Options == nil {
-		c.Options = o.Options
-		return
-	}
-	maps.Copy(c.Options, o.Options)
-}
-
-// tableOptions reads the options of a CREATE TABLE up to its partitions or its query.
+// tableOptions reads the options of a CREATE TABLE, and moves behind its partitions to its query.
 func (r *reader) tableOptions() *Clause {
 	l := &optionList{reader: r}
 	from := r.behind()
@@ -123,9 +109,8 @@ func (r *reader) tableOptions() *Clause {
 	}
 
 	l.refuseBehindPartitions()
-	query := *r
-	query.queryFollows()
-	return l.finish(from, query.current().start)
+	l.queryFollows()
+	return l.finish(from, l.current().start)
 }
 
 // behind is the place behind what was read.

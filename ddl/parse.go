@@ -141,9 +141,18 @@ func (s *source) end(n int) int {
 
 // outermost returns the executable comment around a token that is in no other, or nil.
 func (s *source) outermost(t token) *comment {
-	var c *comment
-	for at := t.comment; at > 0; at = c.inside {
-		c = &s.comments[at-1]
+	return s.around(t, func(*comment) bool { return true })
+}
+
+// outermostHidden returns the comment around a hidden token that is in no other that the server skips.
+func (s *source) outermostHidden(t token) *comment {
+	return s.around(t, func(c *comment) bool { return c.hidden })
+}
+
+// around returns the last of the comments around a token, from the inside, that count.
+func (s *source) around(t token, counts func(*comment) bool) (last *comment) {
+	for at := t.comment; at > 0 && counts(&s.comments[at-1]); at = last.inside {
+		last = &s.comments[at-1]
 	}
-	return c
+	return last
 }

@@ -301,10 +301,11 @@ func (r *reader) waits() {
 	}
 }
 
-// refuse records a syntax error at a place.
+// refuse records a syntax error at a place. It is not worded when there is an error already: that takes as long as the
+// text before it.
 func (r *reader) refuse(at int, hint string) {
 	if r.st.Err == nil {
-		r.st.Err = syntaxError(r.text, at, hint)
+		r.reject(syntaxError(r.text, at, hint))
 	}
 }
 
