@@ -85,10 +85,11 @@ tidy: ## check that go.mod and go.sum hold exactly what is needed
 soak: build ## 5,000 idle and 200 busy sessions through one proxy, on both servers, with bounded memory
 	go run ./bench/soak -proxy $(BIN)/ttlproxy
 
-soak-tables: build ## 1,000 tables that are due at once, on both servers: how long that takes, and what they cost at rest
-	go run ./bench/soak -proxy $(BIN)/ttlproxy -tables 1000
+soak-tables: build ## 1,000 tables that are due at once, on both servers: when their jobs start, against bars of 5 and 10 s, and what they cost at rest
+	go run ./bench/soak -proxy $(BIN)/ttlproxy -tables 1000 -most 5s
 
-soak-locked: build ## 100,000 expired rows of which an application holds two, on both servers: how long all others take to go, against a bar of 3 s
+soak-locked: build ## 900 and 100,000 expired rows of which an application holds two, on both servers: how long all others take to go, against a bar of 3 s
+	go run ./bench/soak -proxy $(BIN)/ttlproxy -locked 900 -most 3s
 	go run ./bench/soak -proxy $(BIN)/ttlproxy -locked 100000 -most 3s
 
 soak-history: build ## 5 million jobs in the history of 1,000 tables, on both servers: how long each look takes, against a bar of 20 ms

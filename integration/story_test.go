@@ -37,6 +37,8 @@ func TestStories(t *testing.T) {
 				switch name {
 				case "mariadb", "mysql":
 					return name == string(s.Flavour), nil
+				case "tools":
+					return tools(s.Flavour)
 				}
 				return false, fmt.Errorf("unknown condition %q", name)
 			},
@@ -50,6 +52,7 @@ func TestStories(t *testing.T) {
 				"start":   command((*story).start),
 				"finish":  run((*story).finish),
 				"leave":   command((*story).leave),
+				"tools":   command((*story).tools),
 			},
 		})
 	})

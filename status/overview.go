@@ -17,6 +17,7 @@ type overview struct {
 	Enabled bool        `json:"enabled"` // ttl_job_enable
 	Held    string      `json:"held"`    // why the whole server is held; empty when it is not
 	Halted  *haltView   `json:"halted"`  // why nothing is deleted anywhere
+	Stopped string      `json:"stopped"` // which engines delete nothing while others do; empty when none
 	Paused  *pauseView  `json:"paused"`  // of everything
 	Tables  []tableView `json:"tables"`
 	Jobs    []jobView   `json:"jobs"` // open ones
@@ -53,7 +54,7 @@ func (a *api) getStatus(w http.ResponseWriter, r *http.Request) {
 func (a *api) overview(l *snapshot, who reader) overview {
 	o := overview{
 		Now: l.Now, Version: a.cfg.Version, Server: serverName(a.store.Server()), Actions: a.cfg.Token != "",
-		Enabled: l.Enabled, Paused: viewPause(l.Pause.Pause),
+		Enabled: l.Enabled, Stopped: l.SomeStopped(), Paused: viewPause(l.Pause.Pause),
 		Jobs: []jobView{}, Nodes: []nodeView{}, Backends: []report.Backend{},
 	}
 	if a.cfg.Backends != nil {

@@ -43,7 +43,7 @@ func (o options) soakHistory(ctx context.Context, flavour sandbox.Flavour, out i
 	defer p.Close()
 
 	h := &longHistory{
-		manyTables: manyTables{n: historyTables, pid: p.proxy.PID(), out: out}, jobs: o.history, most: o.most,
+		manyTables: manyTables{n: historyTables, pid: p.proxy.PID(), most: o.most, out: out}, jobs: o.history,
 	}
 	h.pages.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", p.page())
@@ -78,7 +78,6 @@ type longHistory struct {
 	manyTables
 	direct *sql.DB // around the proxy
 	jobs   int
-	most   time.Duration
 	pages  http.Client
 }
 
@@ -315,7 +314,8 @@ func (h *longHistory) look(ctx context.Context) error {
 	for _, list := range []string{
 		"TABLES", "JOBS", "TASKS", "HISTORY LIMIT 40", "HISTORY FOR soak.t0 LIMIT 40",
 		"HISTORY FOR soak.t7 WHERE Rows_deleted > 5 LIMIT 1", "ERRORS", "NODES", "EVENTS LIMIT 40", "STATUS",
-		"VARIABLES", "JOBS FOR soak.t7", "TABLES FOR soak.t0",
+		"VARIABLES", "JOBS FOR soak.t7", "TABLES FOR soak.t0", "PARTITIONS FOR soak.t0", "PARTITIONS", "THROTTLE",
+		"SESSIONS", "TRUST",
 	} {
 		measure("SHOW TTL "+list, showEvery, func() error { return h.show(ctx, "SHOW TTL "+list) })
 	}

@@ -2,7 +2,8 @@
 // what that costs: the proxy's memory must stay bounded, no statement may fail, and what was opened
 // must be closed again. With
 // -tables it lets many tables be due at once instead: each must be cleaned, no other row may go, and it tells how
-// long that takes and what the tables cost at rest. With -history it writes so many jobs into the
+// long that takes, what the tables cost at rest, and how long a person waits who asks for one more job; the last job
+// must have started after -most, on MySQL after twice that. With -history it writes so many jobs into the
 // history and tells how long scrapes, pages and SHOW TTL take: the median may be no longer than
 // -most. With -locked it lets an application hold two of so many expired rows and tells how long all
 // others take to go, at worst no longer than -most. With -now so many rows expire per second, and it
@@ -11,7 +12,7 @@
 // tables cost in which nothing happens.
 //
 //	go build -o bin/ ./cmd/... && go run ./bench/soak -proxy bin/ttlproxy -idle 5000 -busy 200 -for 30s
-//	go run ./bench/soak -proxy bin/ttlproxy -tables 1000
+//	go run ./bench/soak -proxy bin/ttlproxy -tables 1000 -most 5s
 //	go run ./bench/soak -proxy bin/ttlproxy -history 5000000 -most 20ms
 //	go run ./bench/soak -proxy bin/ttlproxy -locked 100000 -most 3s
 //	go run ./bench/soak -proxy bin/ttlproxy -now 1000 -for 10m -most 5s
@@ -72,7 +73,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		"instead: expired rows of which the application holds two, and how long all others take to go")
 	flags.IntVar(&o.now, "now", 0, "instead: rows that expire per second, and how late each of them is deleted")
 	flags.IntVar(&o.nodes, "nodes", 1, "proxies beside them; with 2, the one that leads is killed halfway")
-	flags.DurationVar(&o.most, "most", 0, "how long a look may take, or all others, 0 for as long as they like")
+	flags.DurationVar(&o.most, "most", 0, "how long a look may take, or all others, or the start of all jobs, 0 for as long as they like")
 	flags.DurationVar(&o.half, "half", 0, "how late half of the rows may be deleted, 0 for as late as it happens")
 	flags.DurationVar(&o.p99, "p99", 0, "how late 99 % of them may be")
 	servers := flags.String("servers", "mariadb,mysql", "what to run behind it")

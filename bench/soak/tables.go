@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/sandbox"
@@ -16,6 +18,8 @@ const (
 	tableRows    = 100 // in each table; half of them have expired
 	tablesWait   = 30 * time.Minute
 	atRest       = 20 * time.Second
+	asked        = 21 // of the tables
+	mostAsked    = 100 * time.Millisecond
 )
 
 // soakTables lets many tables be due at once: each must be cleaned, nothing else may go, and
@@ -29,7 +33,10 @@ func (o options) soakTables(ctx context.Context, flavour sandbox.Flavour, out io
 	}
 	defer p.Close()
 
-	t := &manyTables{n: o.tables, pid: p.proxy.PID(), out: out}
+	t := &manyTables{n: o.tables, pid: p.proxy.PID(), most: o.most, out: out}
+	if flavour == sandbox.MySQL {
+		t.most *= 2 // which writes the catalog that much slower
+	}
 	if t.db, err = p.clients(); err != nil {
 		return err
 	}
@@ -41,7 +48,7 @@ func (o options) soakTables(ctx context.Context, flavour sandbox.Flavour, out io
 
 	fmt.Fprintf(out, "%s %s, %d tables of %d rows, half of them expired\n",
 		flavour, p.server.Version, o.tables, tableRows)
-	for _, step := range []func(context.Context) error{t.make, t.declare, t.run, t.check, t.rest} {
+	for _, step := range []func(context.Context) error{t.make, t.declare, t.run, t.check, t.rest, t.ask} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -57,7 +64,8 @@ type manyTables struct {
 	pid int // of the proxy
 	out io.Writer
 
-	server int // its process
+	most   time.Duration // until the last job has started, or for a look at the history
+	server int           // its process
 }
 
 // serverPID reads it where the server has written it down.
@@ -140,6 +148,9 @@ func (t *manyTables) run(ctx context.Context) error {
 		"TIMESTAMPDIFF(MICROSECOND, ?, MAX(created_at)) / 1e6 FROM ttlproxy.job_history", began, began).Scan(&first,
 		&last)
 	fmt.Fprintf(t.out, "    the first started after %.2f s, the last after %.2f s\n", first, last)
+	if t.most > 0 && last > t.most.Seconds() {
+		err = errors.Join(err, fmt.Errorf("the last job started after %.2f s, %v are allowed", last, t.most))
+	}
 	return err
 }
 
@@ -181,6 +192,25 @@ func (t *manyTables) check(ctx context.Context) error {
 // rest measures what the tables cost while none is due.
 func (t *manyTables) rest(ctx context.Context) error {
 	return t.timed("at rest", func() error { return pause(ctx, atRest) })
+}
+
+// ask measures how long a person waits for a job of a small table.
+func (t *manyTables) ask(ctx context.Context) error {
+	took := make([]time.Duration, 0, asked)
+	for i := range asked {
+		began := time.Now()
+		if err := t.exec(ctx, fmt.Sprintf("RUN TTL JOB FOR "+tablesSchema+".t%d WAIT", i)); err != nil {
+			return err
+		}
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	median, worst := took[len(took)/2], took[len(took)-1]
+	fmt.Fprintf(t.out, "  RUN TTL JOB FOR a table WAIT: median %.0f ms, worst %.0f ms of %d\n", ms(median), ms(worst), asked)
+	if t.most > 0 && median > mostAsked {
+		return fmt.Errorf("half of RUN TTL JOB … WAIT takes longer than %v", mostAsked)
+	}
+	return nil
 }
 
 // timed reports how long something took, the CPU time of proxy and server, and the proxy's memory.

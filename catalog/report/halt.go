@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 )
@@ -61,17 +62,42 @@ func (s *Snapshot) Halt() Halt {
 		return Halt{HaltNoEngine, "no engine is running (see SHOW TTL NODES)"}
 	}
 
-	// The switch is on: a node that last said otherwise says so at its next beat.
-	stopped := s.eachEngine(func(n *catalog.Node) bool { return n.Stop != "" && n.Stop != catalog.StopSwitch })
-	switch {
-	case len(stopped) == 0:
-		return s.passing()
-	case len(stopped) == 1:
-		return Halt{HaltStopped, fmt.Sprintf("%s (on %s)", stopped[0].Status, stopped[0].Name)}
-	default:
-		return Halt{HaltStopped, fmt.Sprintf("%s (on %s; SHOW TTL NODES shows the others)", stopped[0].Status,
-			stopped[0].Name)}
+	if stopped, all := s.stoppedEngines(); all {
+		return Halt{HaltStopped, saidBy(stopped)}
 	}
+	return s.passing()
+}
+
+// stoppedEngines lists the live engines that delete nothing, each by itself, and reports whether all of them do. One that says
+// that it is switched off while the switch is on says otherwise at its next beat.
+func (s *Snapshot) stoppedEngines() (nodes []*catalog.Node, all bool) {
+	engines := 0
+	for n := range s.engines() {
+		engines++
+		if n.Stop != "" && n.Stop != catalog.StopSwitch {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes, engines > 0 && len(nodes) == engines
+}
+
+// saidBy is what the first of some nodes says of itself.
+func saidBy(nodes []*catalog.Node) string {
+	others := ""
+	if len(nodes) > 1 {
+		others = "; SHOW TTL NODES shows the others"
+	}
+	return fmt.Sprintf("%s (on %s%s)", nodes[0].Status, nodes[0].Name, others)
+}
+
+// SomeStopped says which engines delete nothing while others do. It is empty if none or all are stopped: see Halt.
+func (s *Snapshot) SomeStopped() string {
+	nodes, all := s.stoppedEngines()
+	if len(nodes) == 0 || all {
+		return ""
+	}
+	_, engines := s.LiveNodes()
+	return fmt.Sprintf("%d of %d engines: %s", len(nodes), engines, saidBy(nodes))
 }
 
 // passing looks for what keeps everything from being deleted for a time.
@@ -85,28 +111,28 @@ func (s *Snapshot) passing() Halt {
 	return Halt{}
 }
 
-// eachEngine lists the live engines if something is true of every one of them.
-func (s *Snapshot) eachEngine(so func(*catalog.Node) bool) (all []*catalog.Node) {
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		if !n.Live || !n.Engine {
-			continue
+// engines are the live nodes that run jobs.
+func (s *Snapshot) engines() iter.Seq[*catalog.Node] {
+	return func(yield func(*catalog.Node) bool) {
+		for i := range s.Nodes {
+			if n := &s.Nodes[i]; n.Live && n.Engine && !yield(n) {
+				return
+			}
 		}
-		if !so(n) {
-			return nil
-		}
-		all = append(all, n)
 	}
-	return all
 }
 
 // HeldBack is what slows the live engines down, if something does so on each of them: a limit.
-func (s *Snapshot) HeldBack() string {
-	slow := s.eachEngine(func(n *catalog.Node) bool { return n.Status != "" })
-	if len(slow) == 0 {
-		return ""
+func (s *Snapshot) HeldBack() (why string) {
+	for n := range s.engines() {
+		if n.Status == "" {
+			return ""
+		}
+		if why == "" {
+			why = n.Status
+		}
 	}
-	return slow[0].Status
+	return why
 }
 
 // HasEngine reports whether a live node runs jobs.

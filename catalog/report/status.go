@@ -29,6 +29,9 @@ func Status(s *Snapshot, lineage catalog.Lineage) List {
 	live, engines := s.LiveNodes()
 	count("Nodes", live)
 	count("Engines", engines)
+	stopped, _ := s.stoppedEngines()
+	count("Engines_stopped", len(stopped))
+	say("Stopped_by", s.SomeStopped())
 	count("Policies", len(s.Policies))
 
 	for _, v := range s.verdicts() {

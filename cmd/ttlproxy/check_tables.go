@@ -26,6 +26,8 @@ func diagnose(ctx context.Context, from report.Source) ([]checkup.Finding, error
 
 	if halt := s.Halt(); halt.Code == report.HaltStopped || halt.Code == report.HaltServer {
 		engines = checkup.Finding{Level: checkup.Warning, Name: "engines", Text: "nothing is deleted: " + halt.Why}
+	} else if why := s.SomeStopped(); why != "" {
+		engines = checkup.Finding{Level: checkup.Warning, Name: "engines", Text: "stopped: " + why}
 	} else if why := s.HeldBack(); why != "" {
 		engines = checkup.Finding{Level: checkup.Warning, Name: "engines", Text: "every engine is held back: " + why}
 	}

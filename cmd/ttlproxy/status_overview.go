@@ -83,8 +83,12 @@ func headline(s *report.Snapshot) string {
 	if halt := s.Halt(); halt.Why != "" {
 		state = "NOT DELETING: " + cellText(halt.Why)
 	}
-	return fmt.Sprintf("%s  %s  tables with a TTL: %d, proxies: %d, engines: %d",
-		catalog.Moment(s.Now), state, len(s.Policies), live, engines)
+	stopped := ""
+	if why := s.SomeStopped(); why != "" {
+		stopped = ", stopped: " + cellText(why)
+	}
+	return fmt.Sprintf("%s  %s  tables with a TTL: %d, proxies: %d, engines: %d%s",
+		catalog.Moment(s.Now), state, len(s.Policies), live, engines, stopped)
 }
 
 func (l layout) line(w *report.Work) []string {

@@ -12,8 +12,8 @@ func TestBothGivesEachTestItsOwnDatabase(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		exec(t, first, "CREATE TABLE t (id INT)")
-		exec(t, second, "CREATE TABLE t (id INT)")
+		run(t, first, "CREATE TABLE t (id INT)")
+		run(t, second, "CREATE TABLE t (id INT)")
 	})
 }
 

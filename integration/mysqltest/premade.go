@@ -50,7 +50,7 @@ func Migrated(tb testing.TB, db *sql.DB, open func(schema string) error) (schema
 	if err := open(schema); err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { exec(tb, db, "DROP DATABASE IF EXISTS "+schema) })
+	tb.Cleanup(func() { run(tb, db, "DROP DATABASE IF EXISTS "+schema) })
 	return schema
 }
 
@@ -79,7 +79,7 @@ func Unhurried(tb testing.TB, db *sql.DB, schema string) {
 	for _, name := range Signals {
 		rows = append(rows, "('"+name+"', '0', 'test', UTC_TIMESTAMP(6))")
 	}
-	exec(tb, db, "INSERT INTO "+schema+".setting (name, value, changed_by, changed_at) VALUES "+
+	run(tb, db, "INSERT INTO "+schema+".setting (name, value, changed_by, changed_at) VALUES "+
 		strings.Join(rows, ", "))
 }
 

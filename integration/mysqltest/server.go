@@ -48,11 +48,11 @@ func (s *Server) Database(tb testing.TB) string {
 	tb.Helper()
 	name := fmt.Sprintf("t%d_%s", databases.Add(1), word(tb.Name()))
 	db := s.Open(tb, "")
-	exec(tb, db, "DROP DATABASE IF EXISTS "+name)
-	exec(tb, db, "CREATE DATABASE "+name)
+	run(tb, db, "DROP DATABASE IF EXISTS "+name)
+	run(tb, db, "CREATE DATABASE "+name)
 	tb.Cleanup(func() {
 		if s.Sandbox == nil { // a sandbox disappears as a whole
-			exec(tb, db, "DROP DATABASE IF EXISTS "+name)
+			run(tb, db, "DROP DATABASE IF EXISTS "+name)
 		}
 	})
 	return name
@@ -95,12 +95,12 @@ func (s *Server) AccountNamed(tb testing.TB, name string, grants ...string) *mys
 	tb.Helper()
 	db := s.Open(tb, "")
 	user := fmt.Sprintf("'%s'@'%%'", name)
-	exec(tb, db, "DROP USER IF EXISTS "+user)
-	exec(tb, db, "CREATE USER "+user+" IDENTIFIED BY '"+name+"'")
+	run(tb, db, "DROP USER IF EXISTS "+user)
+	run(tb, db, "CREATE USER "+user+" IDENTIFIED BY '"+name+"'")
 	for _, grant := range grants {
-		exec(tb, db, "GRANT "+grant+" TO "+user)
+		run(tb, db, "GRANT "+grant+" TO "+user)
 	}
-	tb.Cleanup(func() { exec(tb, db, "DROP USER IF EXISTS "+user) })
+	tb.Cleanup(func() { run(tb, db, "DROP USER IF EXISTS "+user) })
 	c := s.Config("")
 	c.User, c.Passwd = name, name
 	return c
@@ -122,7 +122,7 @@ func word(name string) string {
 	return clean[:min(len(clean), 40)]
 }
 
-func exec(tb testing.TB, db *sql.DB, statement string) {
+func run(tb testing.TB, db *sql.DB, statement string) {
 	tb.Helper()
 	ctx := context.Background() // also runs in Cleanup, when the test's own context has ended
 	if _, err := db.ExecContext(ctx, statement); err != nil {

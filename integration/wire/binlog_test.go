@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"github.com/go-mysql-org/go-mysql/replication"
 
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
-	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
 // Pitfall 29: a CDC tool reads the binlog through the proxy.
@@ -115,33 +113,6 @@ func split(t *testing.T, address string) (host string, port int) {
 	return host, port
 }
 
-// tool finds a program that comes with a server.
-func tool(t *testing.T, mariaDB bool, onMariaDB, onMySQL string) string {
-	t.Helper()
-	name, flavour := onMySQL, sandbox.MySQL
-	if mariaDB {
-		name, flavour = onMariaDB, sandbox.MariaDB
-	}
-
-	if program, err := sandbox.Find(t.Context(), flavour); err == nil {
-		if path := filepath.Join(filepath.Dir(program.Path), name); executable(path) {
-			return path
-		}
-	}
-
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("%s is not installed", name)
-	}
-
-	return path
-}
-
-func executable(path string) bool {
-	i, err := os.Stat(path)
-	return err == nil && i.Mode()&0o111 != 0
-}
-
 // output runs a tool against an address as root.
 func output(t *testing.T, s *mysqltest.Server, program, address string, args ...string) []byte {
 	t.Helper()
@@ -181,7 +152,7 @@ func TestDumpsAreEqual(t *testing.T) {
 		}
 
 		proxied := through(t, s.Addr())
-		dump := tool(t, s.MariaDB(), "mariadb-dump", "mysqldump")
+		dump := mysqltest.Tool(t, s.Flavour, "dump")
 		args := []string{
 			"--skip-comments", "--routines", "--triggers", "--hex-blob", "--max-allowed-packet=64M",
 			schema,
@@ -197,7 +168,7 @@ func TestDumpsAreEqual(t *testing.T) {
 		}
 
 		file, at := position(t, s)
-		binlog := tool(t, s.MariaDB(), "mariadb-binlog", "mysqlbinlog")
+		binlog := mysqltest.Tool(t, s.Flavour, "binlog")
 		args = []string{"--read-from-remote-server", fmt.Sprintf("--stop-position=%d", at), file}
 
 		direct, relayed = output(t, s, binlog, s.Addr(), args...), output(t, s, binlog, proxied, args...)

@@ -56,6 +56,8 @@ function notices({ status, problem, seen }) {
       h('p', {}, h('strong', {}, 'Everything is paused'), pausedBy(status.paused, status.now))),
     status?.halted && !['held', 'paused'].includes(status.halted.code) && h('div', { class: 'notice', 'data-key': 'halted' }, icon('off'),
       h('p', {}, h('strong', {}, 'Nothing is deleted: '), `${status.halted.why}.`)),
+    status?.stopped && h('div', { class: 'notice', 'data-key': 'stopped' }, icon('off'),
+      h('p', {}, h('strong', {}, 'Stopped: '), `${status.stopped}.`)),
   ];
 }
 
