@@ -19,7 +19,7 @@ const (
 	// manyDue is from how many jobs on the crew waits.
 	manyDue = 4 * mostStarters
 	// rushFor is how long it waits at most: after that, jobs start beside the work.
-	rushFor = 10 * time.Second
+	rushFor = 30 * time.Second
 )
 
 // begins reports whether the crew has to wait for these jobs. Others do not keep a requested job,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"time"
 
@@ -67,6 +68,7 @@ func beside(ctx context.Context, flavour sandbox.Flavour, o options, out io.Writ
 	}
 
 	b.print(out, all)
+	b.printBars(out, all)
 	if o.plot == "" {
 		return nil
 	}
@@ -180,20 +182,37 @@ func (b *bench) print(out io.Writer, all map[string]*outcome) {
 
 		ms := func(share float64) float64 { return at(o.felt, share).Seconds() * 1e3 }
 		fmt.Fprintf(out, "  %-17s %8.1f %8.1f %8.1f %8.1f %8.0f %7d %9s %9s %9s %8s %8s  %s\n", w.name,
-			ms(0.5), ms(0.95), ms(0.99), ms(1), float64(o.done)/o.busyFor.Seconds(), o.failed,
+			ms(0.5), ms(0.95), ms(0.99), ms(1), o.answered(), o.failed,
 			median(o.speeds[0]), median(o.speeds[1]), median(o.speeds[2]), o.back(), o.lag(), w.text)
 	}
 }
 
-// back is the longest time that it took to make way for the application.
-func (o *outcome) back() string {
+// answered are the busy application's statements a second.
+func (o *outcome) answered() float64 { return float64(o.done) / o.busyFor.Seconds() }
+
+// never is a time to make way that had no end.
+const never = time.Duration(math.MaxInt64)
+
+// slowest is the longest time that it took to make way for the application.
+func (o *outcome) slowest() (worst time.Duration, known bool) {
 	if len(o.backOffs) == 0 {
-		return "-"
+		return 0, false
 	}
 	if slices.Min(o.backOffs) < 0 {
-		return "never"
+		return never, true
 	}
-	return fmt.Sprintf("%.1f s", slices.Max(o.backOffs).Seconds())
+	return slices.Max(o.backOffs), true
+}
+
+func (o *outcome) back() string {
+	switch worst, known := o.slowest(); {
+	case !known:
+		return "-"
+	case worst == never:
+		return "never"
+	default:
+		return fmt.Sprintf("%.1f s", worst.Seconds())
+	}
 }
 
 func (o *outcome) lag() string {
@@ -207,8 +226,16 @@ func median(all []float64) string {
 	if len(all) == 0 {
 		return "-"
 	}
+	return fmt.Sprintf("%.0f", middle(all))
+}
+
+// middle is the median, and 0 for none.
+func middle(all []float64) float64 {
+	if len(all) == 0 {
+		return 0
+	}
 	slices.Sort(all)
-	return fmt.Sprintf("%.0f", all[len(all)/2])
+	return all[len(all)/2]
 }
 
 // at is the value below which a share of all are.

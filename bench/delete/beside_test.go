@@ -68,6 +68,39 @@ func TestBeside(t *testing.T) {
 	}
 }
 
+func TestBars(t *testing.T) {
+	second := func(n float64) []time.Duration { return []time.Duration{time.Duration(n * float64(time.Second))} }
+	one := &outcome{
+		felt: second(0.003), done: 480, busyFor: time.Second, speeds: [3][]float64{{900}, nil, {800}},
+		backOffs: append(second(0.5), second(0.9)...), lags: second(1.3),
+	}
+	all := map[string]*outcome{
+		"ttlproxy": one, "alone": {felt: second(0.002), done: 500, busyFor: time.Second},
+		"unthrottled": {speeds: [3][]float64{{1000}, nil, nil}}, "pt-archiver": {unmeasured: "it is not there"},
+	}
+
+	const stepping = `  bar: p99 of the busy application: 1.50 × alone, at most 1.1: missed
+  bar: its statements a second: 0.96 × alone, at least 0.95: met
+  bar: rows a second while it is idle: 0.80 × unthrottled, at least 0.9: missed
+  bar: back off, in seconds: 0.90, at most 1: met
+  bar: p99 of the replica's lag, in seconds: 1.30, at most 1.2: missed
+`
+	var out strings.Builder
+	b := &bench{options: options{step: time.Second}}
+	if b.printBars(&out, all); out.String() != stepping {
+		t.Errorf("got\n%swant\n%s", out.String(), stepping)
+	}
+
+	one.backOffs, one.lags, b.step = nil, nil, 0
+	const steady = `  bar: p99 of the application: 1.50 × alone, at most 2: met
+  bar: p99 of the replica's lag, in seconds: not known
+`
+	out.Reset()
+	if b.printBars(&out, all); out.String() != steady {
+		t.Errorf("got\n%swant\n%s", out.String(), steady)
+	}
+}
+
 // TestWholePartitions runs what is compared with them.
 func TestWholePartitions(t *testing.T) {
 	if testing.Short() {
