@@ -139,13 +139,18 @@ func (t *starter) glanceAt(ctx context.Context, now time.Time, some []duePolicy)
 	}
 
 	policies := make([]catalog.Policy, len(some))
+	var old []*duePolicy // a table that is new may be altered in the same second: it is read later
+	var targets []tables.Target
 	for i := range some {
 		d := &some[i]
 		policies[i], d.connection = d.policy, t.session.ID()
-		// a table that new may be altered in the same second: it is read later
 		if now.Sub(d.policy.ChangedAt) >= work.LayoutAge {
-			d.before, _ = tables.ReadFacts(ctx, t.session, d.policy.Table.Schema, d.policy.Table.Name)
+			old = append(old, d)
+			targets = append(targets, tables.Target{Schema: d.policy.Table.Schema, Table: d.policy.Table.Name})
 		}
+	}
+	for i, f := range tables.ReadFactsOf(ctx, t.session, targets) {
+		old[i].before = f
 	}
 
 	if len(some) == 1 {

@@ -73,7 +73,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		"instead: expired rows of which the application holds two, and how long all others take to go")
 	flags.IntVar(&o.now, "now", 0, "instead: rows that expire per second, and how late each of them is deleted")
 	flags.IntVar(&o.nodes, "nodes", 1, "proxies beside them; with 2, the one that leads is killed halfway")
-	flags.DurationVar(&o.most, "most", 0, "how long a look may take, or all others, or the start of all jobs, 0 for as long as they like")
+	flags.DurationVar(&o.most, "most", 0,
+		"how long a look may take, or all others, or the start of all jobs, 0 for as long as they like")
 	flags.DurationVar(&o.half, "half", 0, "how late half of the rows may be deleted, 0 for as late as it happens")
 	flags.DurationVar(&o.p99, "p99", 0, "how late 99 % of them may be")
 	servers := flags.String("servers", "mariadb,mysql", "what to run behind it")

@@ -206,7 +206,8 @@ func (t *manyTables) ask(ctx context.Context) error {
 	}
 	slices.Sort(took)
 	median, worst := took[len(took)/2], took[len(took)-1]
-	fmt.Fprintf(t.out, "  RUN TTL JOB FOR a table WAIT: median %.0f ms, worst %.0f ms of %d\n", ms(median), ms(worst), asked)
+	fmt.Fprintf(t.out, "  RUN TTL JOB FOR a table WAIT: median %.0f ms, worst %.0f ms of %d\n",
+		ms(median), ms(worst), asked)
 	if t.most > 0 && median > mostAsked {
 		return fmt.Errorf("half of RUN TTL JOB … WAIT takes longer than %v", mostAsked)
 	}

@@ -68,8 +68,8 @@ func (s *Snapshot) Halt() Halt {
 	return s.passing()
 }
 
-// stoppedEngines lists the live engines that delete nothing, each by itself, and reports whether all of them do. One that says
-// that it is switched off while the switch is on says otherwise at its next beat.
+// stoppedEngines lists the live engines that delete nothing, each by itself, and reports whether all of them do. One
+// that says that it is switched off while the switch is on says otherwise at its next beat.
 func (s *Snapshot) stoppedEngines() (nodes []*catalog.Node, all bool) {
 	engines := 0
 	for n := range s.engines() {

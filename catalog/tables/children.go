@@ -92,25 +92,47 @@ type server struct {
 
 // keys are where the foreign keys to a table are read. MariaDB executes a subquery with a variable of
 // the server anew for each row that it is asked for: so the condition in a DELETE has none.
-func (s server) keys() string {
-	from := keysToMySQL
+func (s server) keys() string { return s.choose(keysToMySQL, keysToMariaDB) }
+
+// choose is the text for this server.
+func (s server) choose(onMySQL, onMariaDB string) string {
+	text, folds := onMySQL, "FALSE"
 	if s.mariadb {
-		from = keysToMariaDB
+		text = onMariaDB
 	}
-	folds := "FALSE"
 	if s.folds {
 		folds = "TRUE"
 	}
-	return strings.ReplaceAll(from, folding, folds)
+	return strings.ReplaceAll(text, folding, folds)
+}
+
+// parents tells which of some tables any foreign key points at, by their places. To ask that of many costs a server no
+// more than to ask for the keys to one.
+func parents(ctx context.Context, q Querier, some []Target) (are map[int]bool, s server, err error) {
+	if err := q.QueryRowContext(ctx, selectServer).Scan(&s.mariadb, &s.folds); err != nil {
+		return nil, s, err
+	}
+
+	names, args := "(SELECT ? s, ? t, 0 n", []any{some[0].Schema, some[0].Table}
+	for i, t := range some[1:] {
+		names += fmt.Sprintf(" UNION ALL SELECT ?, ?, %d", i+1)
+		args = append(args, t.Schema, t.Table)
+	}
+
+	are = map[int]bool{}
+	query := s.choose(parentsMySQL, parentsMariaDB) + names + ") x" + pointedAt + s.choose(nameMySQL, nameMariaDB)
+	err = EachRow(ctx, q, query, args, func(rows *sql.Rows) error {
+		var n int
+		err := rows.Scan(&n)
+		are[n] = true
+		return err
+	})
+	return are, s, err
 }
 
 func readChildren(ctx context.Context, q Querier, s server, schema, table string) (c Children, err error) {
 	c.server = s
-	ask := selectChildrenMySQL
-	if s.mariadb {
-		ask = selectChildrenMariaDB
-	}
-
+	ask := s.choose(selectChildrenMySQL, selectChildrenMariaDB)
 	err = c.read(ctx, q, ask+s.keys()+"(SELECT ? s, ? t) x) ORDER BY c.POS", schema, table)
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok && my.Number == ddl.CodeRightNeeded {
 		c.Unsure = unseen

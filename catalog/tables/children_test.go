@@ -3,6 +3,7 @@ package tables
 import (
 	"database/sql"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -56,6 +57,45 @@ func TestChildren(t *testing.T) {
 			if want := test.user == "plan_blind"; found.Unsure != "" != want {
 				t.Errorf("%s is unsure of the children of %s (%q), want %v", test.user, test.table, found.Unsure, want)
 			}
+		}
+	})
+}
+
+// TestFactsOfSeveral: read with others, the facts of a table are those that are read alone, by an account that sees all
+// foreign keys and by one that does not.
+func TestFactsOfSeveral(t *testing.T) {
+	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
+		schema := s.Database(t)
+		admin := mysqltest.Open(t, s.Config(schema))
+		mustExec(t, admin,
+			"CREATE TABLE `café` (id INT PRIMARY KEY)", "CREATE TABLE `CAFÉ` (id INT PRIMARY KEY)",
+			"CREATE TABLE `a-b` (id INT PRIMARY KEY, x INT UNIQUE)", "CREATE TABLE `a/b` (id INT PRIMARY KEY)",
+			"CREATE TABLE child (id INT, CONSTRAINT one FOREIGN KEY (id) REFERENCES `café` (id),"+
+				" CONSTRAINT two FOREIGN KEY (id) REFERENCES `a-b` (x) ON DELETE CASCADE,"+
+				" CONSTRAINT three FOREIGN KEY (id) REFERENCES `a/b` (id) ON DELETE SET NULL)",
+			"CREATE TABLE parted (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2")
+		var targets []Target
+		for _, name := range []string{"café", "CAFÉ", "a-b", "a/b", "child", "none", "parted"} {
+			targets = append(targets, Target{Schema: schema, Table: name})
+		}
+
+		for account, grants := range map[string][]string{
+			"seer": {"PROCESS ON *.*", "SELECT, DELETE ON " + schema + ".*"}, "blind": {"SELECT, DELETE ON " + schema + ".*"},
+		} {
+			db := mysqltest.Open(t, s.Account(t, account, grants...))
+			for i, got := range ReadFactsOf(t.Context(), db, targets) {
+				want, _ := ReadFacts(t.Context(), db, schema, targets[i].Table)
+				if !reflect.DeepEqual(got, want) {
+					t.Errorf("%s: with others, %s is\n%+v, alone\n%+v", account, targets[i].Table, got, want)
+				}
+			}
+			if alone := ReadFactsOf(t.Context(), db, targets[:1]); len(alone) != 1 || len(alone[0].Children.Keys) != 1 {
+				t.Errorf("%s: got %+v of one table", account, alone)
+			}
+		}
+		if are, _, err := parents(t.Context(), admin, targets); err != nil ||
+			!maps.Equal(are, map[int]bool{0: true, 2: true, 3: true}) {
+			t.Errorf("foreign keys point at %v (%v)", are, err)
 		}
 	})
 }

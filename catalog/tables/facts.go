@@ -55,17 +55,52 @@ type Index struct {
 // ReadFacts reads information_schema. It takes no lock and never opens a transaction.
 func ReadFacts(ctx context.Context, q Querier, schema, table string) (*Facts, error) {
 	f := &Facts{Layout: Layout{Schema: schema, Table: table}}
-	if err := f.readTable(ctx, q); err != nil {
+	if err := f.read(ctx, q, f.readLayout, f.readPartitions, f.readChildren); err != nil {
 		return nil, err
 	}
-	for _, read := range []func(context.Context, Querier) error{
-		f.readLayout, f.readPartitions, f.readChildren,
-	} {
-		if err := read(ctx, q); err != nil {
-			return nil, fmt.Errorf("read facts of %s.%s: %w", schema, table, err)
+	return f, nil
+}
+
+// ReadFactsOf is ReadFacts of several tables. It asks once whether foreign keys point at any of them. Where it cannot,
+// it asks for each. A table whose facts cannot be read has none.
+func ReadFactsOf(ctx context.Context, q Querier, some []Target) []*Facts {
+	all := make([]*Facts, len(some))
+	var are map[int]bool
+	var s server
+	asked := false
+	if len(some) > 1 {
+		var err error
+		are, s, err = parents(ctx, q, some)
+		asked = err == nil
+	}
+
+	for i, t := range some {
+		f := &Facts{Layout: Layout{Schema: t.Schema, Table: t.Table}}
+		steps := []func(context.Context, Querier) error{f.readLayout, f.readPartitions}
+		if asked && !are[i] {
+			f.Children.server = s
+		} else {
+			steps = append(steps, f.readChildren)
+		}
+		if f.read(ctx, q, steps...) == nil {
+			all[i] = f
 		}
 	}
-	return f, nil
+	return all
+}
+
+// read reads the table, and then what else there is to it.
+func (f *Facts) read(ctx context.Context, q Querier, steps ...func(context.Context, Querier) error) error {
+	schema, table := f.Schema, f.Table
+	if err := f.readTable(ctx, q); err != nil {
+		return err
+	}
+	for _, step := range steps {
+		if err := step(ctx, q); err != nil {
+			return fmt.Errorf("read facts of %s.%s: %w", schema, table, err)
+		}
+	}
+	return nil
 }
 
 func (f *Facts) readTable(ctx context.Context, q Querier) error {

@@ -56,16 +56,22 @@ SELECT CONVERT(CAST(CAST(SUBSTRING_INDEX(f.FOR_NAME, '/', 1) AS BINARY) AS CHAR 
 	keysToMySQL = `
   FROM information_schema.INNODB_FOREIGN f STRAIGHT_JOIN information_schema.INNODB_FOREIGN_COLS c
     ON CAST(c.ID AS BINARY) = CAST(f.ID AS BINARY)
- WHERE CAST(f.REF_NAME AS BINARY) = (SELECT CAST(IF(` + folding + `, ` + foldOf +
-		`CONCAT(s, '/', t)` + foldEnd + `, CONCAT(s, '/', t)) AS BINARY) FROM `
+ WHERE CAST(f.REF_NAME AS BINARY) = (SELECT ` + nameMySQL + ` FROM `
 
 	keysToMariaDB = `
   FROM information_schema.INNODB_SYS_FOREIGN f STRAIGHT_JOIN information_schema.INNODB_SYS_FOREIGN_COLS c
     ON CAST(c.ID AS BINARY) = CAST(f.ID AS BINARY)
- WHERE CAST(f.REF_NAME AS BINARY) = (SELECT CONCAT(CAST(CONVERT(IF(` + folding + `, ` + foldOf + `s` +
-		foldEnd + `, s) USING filename) AS BINARY), '/',
-       CAST(CONVERT(IF(` + folding + `, ` + foldOf + `t` + foldEnd + `, t)
- USING filename) AS BINARY)) FROM `
+ WHERE CAST(f.REF_NAME AS BINARY) = (SELECT ` + nameMariaDB + ` FROM `
+
+	// Which of some tables any foreign key points at. Behind these comes where their names are read.
+	parentsMySQL   = `SELECT DISTINCT n FROM information_schema.INNODB_FOREIGN f STRAIGHT_JOIN `
+	parentsMariaDB = `SELECT DISTINCT n FROM information_schema.INNODB_SYS_FOREIGN f STRAIGHT_JOIN `
+	pointedAt      = ` ON CAST(f.REF_NAME AS BINARY) = `
+
+	nameMySQL = `CAST(IF(` + folding + `, ` + foldOf + `CONCAT(s, '/', t)` + foldEnd +
+		`, CONCAT(s, '/', t)) AS BINARY)`
+	nameMariaDB = `CONCAT(CAST(CONVERT(IF(` + folding + `, ` + foldOf + `s` + foldEnd +
+		`, s) USING filename) AS BINARY), '/', CAST(CONVERT(IF(` + folding + `, ` + foldOf + `t` + foldEnd + `, t) USING filename) AS BINARY))`
 
 	// Whether it does is put in.
 	folding = `{folding}`
