@@ -71,7 +71,8 @@ SELECT CONVERT(CAST(CAST(SUBSTRING_INDEX(f.FOR_NAME, '/', 1) AS BINARY) AS CHAR 
 	nameMySQL = `CAST(IF(` + folding + `, ` + foldOf + `CONCAT(s, '/', t)` + foldEnd +
 		`, CONCAT(s, '/', t)) AS BINARY)`
 	nameMariaDB = `CONCAT(CAST(CONVERT(IF(` + folding + `, ` + foldOf + `s` + foldEnd +
-		`, s) USING filename) AS BINARY), '/', CAST(CONVERT(IF(` + folding + `, ` + foldOf + `t` + foldEnd + `, t) USING filename) AS BINARY))`
+		`, s) USING filename) AS BINARY), '/', CAST(CONVERT(IF(` + folding + `, ` + foldOf + `t` + foldEnd +
+		`, t) USING filename) AS BINARY))`
 
 	// Whether it does is put in.
 	folding = `{folding}`
