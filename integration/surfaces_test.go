@@ -53,7 +53,16 @@ func TestEverySurfaceSaysTheSame(t *testing.T) {
 				"braked":   "NEEDS APPROVAL (4 of 5 rows are due)", "gone": "DISARMED (another table)",
 				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)", "grown": "WAITING (the first job",
 			}},
-			{"held back by a check", func() { s.holdBack("web_check: 503") }, report.HaltSignal, map[string]string{
+			// What keeps one engine of two is said; the tables are none the worse for it.
+			{"one engine of two is stopped", func() { s.stopAnother() }, "", map[string]string{
+				"keeps": "KEEPING UP", "fails": "FALLING BEHIND (the last job ended as failed: because)",
+				"fresh":  "WAITING (the first job",
+				"silent": "OFF (", "paused": "PAUSED (PAUSE TTL by root@",
+				"windowed": "WAITING FOR WINDOW (outside TTL_WINDOW=",
+				"braked":   "NEEDS APPROVAL (4 of 5 rows are due)", "gone": "DISARMED (another table)",
+				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)", "grown": "WAITING (the first job",
+			}},
+			{"held back by a check", func() { s.dropAnother(); s.holdBack("web_check: 503") }, report.HaltSignal, map[string]string{
 				"works": "PAUSED (at 0 % of its speed, held back by web_check: 503)", "keeps": "KEEPING UP",
 				"fresh": "WAITING (the first job",
 			}},
@@ -93,6 +102,13 @@ func TestEverySurfaceSaysTheSame(t *testing.T) {
 				map[string]string{
 					"": "PAUSED (no engine is running", "silent": "OFF (", "gone": "DISARMED (another table)",
 					"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
+				},
+			},
+			{
+				"held", func() { s.must(s.store.Hold(t.Context(), "an unknown server")) }, report.HaltHeld,
+				map[string]string{
+					"": "PAUSED (the server is held: an unknown server)", "silent": "OFF (",
+					"gone": "DISARMED (another table)", "remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
 				},
 			},
 		} {
@@ -209,6 +225,8 @@ type surfaces struct {
 	direct *sql.DB // to the server
 	node   uint64
 	table  string // schema of the tables
+
+	another uint64 // a second node, while it is there
 }
 
 // newSurfaces starts a proxy without an engine, and makes its catalog believe in one that lives for
@@ -255,15 +273,27 @@ const optionsInFull = "TTL_CRON = '0 3 * * 1' TTL_WINDOW = '02:00-05:00' TTL_DEL
 // inFull demands that every surface shows the whole policy.
 func (s *surfaces) inFull() {
 	s.Helper()
-	want := map[string]string{
+	s.showsPolicy("silent", map[string]string{
 		"Schedule": "cron 0 3 * * 1", "Window": "02:00-05:00", "Delete_rate": "500",
 		"Batch_size": "50", "Other_options": "TTL_MAX_ROWS='7000'",
-	}
-	row := s.list("SHOW TTL TABLES FOR silent")[0]
-	view := s.list(fmt.Sprintf("SELECT * FROM %s.policies WHERE `table` = '%s.silent'", s.store.Schema(), s.table))[0]
+	}, []string{
+		`"schedule":"cron 0 3 * * 1"`, `"TTL_WINDOW":"02:00-05:00"`, `"TTL_DELETE_RATE":"500"`,
+		`"TTL_DELETE_BATCH_SIZE":"50"`, `"TTL_MAX_ROWS":"7000"`,
+	})
+
+	s.sql("CREATE TABLE goal (id INT PRIMARY KEY, at DATETIME) TTL = at + INTERVAL 1 DAY TTL_MAX_LAG = '90m'")
+	s.showsPolicy("goal", map[string]string{"Max_lag": "90m"}, []string{`"TTL_MAX_LAG":"90m"`})
+	s.sql("DROP TABLE goal")
+}
+
+// showsPolicy compares what lists say of a policy, by the names of their columns, and parts of the page's JSON.
+func (s *surfaces) showsPolicy(table string, want map[string]string, parts []string) {
+	s.Helper()
+	row := s.list("SHOW TTL TABLES FOR " + table)[0]
+	view := s.list(fmt.Sprintf("SELECT * FROM %s.policies WHERE `table` = '%s.%s'", s.store.Schema(), s.table, table))[0]
 	explained := map[string]string{}
 
-	for _, line := range s.list("EXPLAIN TTL silent") {
+	for _, line := range s.list("EXPLAIN TTL " + table) {
 		explained[line["Property"]] = line["Value"]
 	}
 
@@ -275,13 +305,16 @@ func (s *surfaces) inFull() {
 		}
 	}
 
-	page := s.get("/api/v1/tables/" + s.table + "/silent")
-	for _, part := range []string{
-		`"schedule":"cron 0 3 * * 1"`, `"TTL_WINDOW":"02:00-05:00"`, `"TTL_DELETE_RATE":"500"`,
-		`"TTL_DELETE_BATCH_SIZE":"50"`, `"TTL_MAX_ROWS":"7000"`,
-	} {
-		if !strings.Contains(page, part) {
-			s.Errorf("the page's JSON has no %s: %s", part, page)
+	lacks := func(page string) func(string) bool {
+		return func(part string) bool { return !strings.Contains(page, part) }
+	}
+	for deadline := time.Now().Add(mysqltest.Patience); ; { // the page looks once a second
+		page := s.get("/api/v1/tables/" + s.table + "/" + table)
+		if !slices.ContainsFunc(parts, lacks(page)) {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.Fatalf("the page's JSON has not all of %v: %s", parts, page)
 		}
 	}
 }
@@ -393,6 +426,64 @@ func (s *surfaces) stop() {
 		s.store.Schema(), s.node))
 }
 
+// stopAnother is another node, which says that it is stopped.
+func (s *surfaces) stopAnother() {
+	s.Helper()
+	var err error
+	s.another, err = s.store.Join(s.Context(), catalog.Node{
+		Name: "another", Engine: true, Stop: catalog.StopFile, Status: "the stop file /stop exists",
+	})
+	s.must(err)
+	execAll(s.T, s.direct, fmt.Sprintf("UPDATE %s.node SET heartbeat_at = '2099-01-01' WHERE id = %d",
+		s.store.Schema(), s.another))
+}
+
+func (s *surfaces) dropAnother() {
+	s.Helper()
+	s.must(s.store.Leave(s.Context(), s.another))
+	s.another = 0
+}
+
+// stopped finds a surface that does not say which engine is stopped while the other is not.
+func (s *surfaces) stopped() string {
+	s.Helper()
+	if s.another == 0 {
+		return ""
+	}
+
+	const why = "1 of 2 engines: the stop file /stop exists (on another)"
+	inSQL := s.status()
+	if inSQL["Engines"] != "2" || inSQL["Engines_stopped"] != "1" || inSQL["Stopped_by"] != why {
+		return fmt.Sprintf("SHOW TTL STATUS says %v", inSQL)
+	}
+
+	terminal, err := s.program("status")
+	s.must(err)
+	check, _ := s.program("check") // which fails when there is anything to say
+	for surface, text := range map[string]string{
+		"the page's JSON": s.get("/api/v1/status"), "ttlproxy status": string(terminal),
+		"ttlproxy check": string(check),
+	} {
+		if !strings.Contains(text, why) {
+			return fmt.Sprintf("%s does not say %q: %s", surface, why, text)
+		}
+	}
+	if m := `ttlproxy_node_stopped{node="another",reason="stop file"} 1`; !strings.Contains(s.get("/metrics"), m) {
+		return "there is no metric " + m
+	}
+	return ""
+}
+
+// status is SHOW TTL STATUS by name.
+func (s *surfaces) status() map[string]string {
+	s.Helper()
+	values := map[string]string{}
+	for _, row := range s.list("SHOW TTL STATUS") {
+		values[row["Variable_name"]] = row["Value"]
+	}
+	return values
+}
+
 func (s *surfaces) sql(statement string) {
 	s.Helper()
 	execAll(s.T, s.db, statement)
@@ -417,6 +508,9 @@ func (s *surfaces) agree(what string, halt report.HaltCode, want map[string]stri
 		}
 		if wrong == "" {
 			wrong = s.halted(halt)
+		}
+		if wrong == "" {
+			wrong = s.stopped()
 		}
 		if wrong == "" {
 			return
@@ -470,12 +564,7 @@ func (s *surfaces) halted(code report.HaltCode) string {
 		Halted *struct{ Code, Why string }
 	}
 	s.must(json.Unmarshal([]byte(s.get("/api/v1/status")), &page))
-	inSQL := map[string]string{}
-
-	for _, row := range s.list("SHOW TTL STATUS") {
-		inSQL[row["Variable_name"]] = row["Value"]
-	}
-
+	inSQL := s.status()
 	said, deleting := page.Halted, "OFF"
 	if said == nil {
 		said, deleting = &struct{ Code, Why string }{}, "ON"
@@ -488,6 +577,9 @@ func (s *surfaces) halted(code report.HaltCode) string {
 	}
 
 	metrics := []string{fmt.Sprintf("ttlproxy_halted{reason=%q} 1", code)}
+	if code == report.HaltHeld {
+		metrics = append(metrics, "ttlproxy_held 1")
+	}
 	if code == report.HaltStopped {
 		metrics = append(metrics, `ttlproxy_node_stopped{node="idle",reason="stop file"} 1`)
 	}
@@ -597,9 +689,7 @@ func (s *surfaces) inMetrics() map[string]string {
 
 func (s *surfaces) onTerminal() map[string]string {
 	s.Helper()
-	arguments := append([]string{"status", "tables", "--format=json"}, s.args...)
-	arguments = slices.DeleteFunc(arguments, func(a string) bool { return strings.HasPrefix(a, "--engine=") })
-	out, err := exec.CommandContext(s.Context(), program.Build(s.T), arguments...).Output()
+	out, err := s.program("status", "tables", "--format=json")
 	s.must(err)
 
 	var rows []map[string]any
@@ -611,4 +701,12 @@ func (s *surfaces) onTerminal() map[string]string {
 	}
 
 	return said
+}
+
+// program runs a command of the program on the catalog.
+func (s *surfaces) program(command ...string) ([]byte, error) {
+	s.Helper()
+	isEngine := func(a string) bool { return strings.HasPrefix(a, "--engine=") }
+	command = append(command, slices.DeleteFunc(slices.Clone(s.args), isEngine)...)
+	return exec.CommandContext(s.Context(), program.Build(s.T), command...).Output()
 }
