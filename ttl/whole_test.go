@@ -3,6 +3,7 @@ package ttl
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -181,6 +182,46 @@ func TestWholeHoldsAtOnce(t *testing.T) {
 					t.Errorf("%s rows when the switch had answered, %s later", rows, now)
 				}
 				f.wantSides("")
+			})
+		}
+	})
+}
+
+// TestWholeBesideALoad: signals slow partitions that go whole, and the counting of their rows, down like rows: down to
+// what is left for the table.
+func TestWholeBesideALoad(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		for name, c := range map[string]struct {
+			options map[string]string
+			goes    bool
+		}{
+			"as any other":    {nil, false},
+			"with a floor":    {map[string]string{ddl.OptionFloor: "50"}, true},
+			"late and urgent": {map[string]string{ddl.OptionPriority: "FRESH", ddl.OptionMaxLag: "1h"}, true},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				f := newFixture(t, cfg, 0)
+				f.days()
+				m := f.at(utc("05-12 12:00:00"))
+				options := map[string]string{ddl.OptionPartition: ddl.PartitionDrop}
+				maps.Copy(options, c.options)
+				m.declare("UTC", "1h", options)
+				m.mustTick()
+				m.mustTick() // the first one that sees the job
+				m.engine.duty.Set(0.01, "load")
+				m.engine.duty.Took(time.Hour)
+
+				ctx, stop := context.WithTimeout(t.Context(), mysqltest.Patience)
+				if !c.goes {
+					ctx, stop = context.WithTimeout(t.Context(), aWhile)
+				}
+				defer stop()
+				m.engine.crew.Work(ctx)
+				if got := f.divided(); (got == "5,8 in p0,p3,p4") != c.goes || !c.goes && !strings.Contains(got, "p1,p2") {
+					t.Errorf("%s is left", got)
+				}
 			})
 		}
 	})

@@ -73,7 +73,7 @@ func mostRows(believed tables.Partition, file uint64) int {
 
 // countAll counts what would go, block by block.
 func (w *worker) countAll(ctx context.Context, d *departure) (counted bool, err error) {
-	throttle, stays := pace.All{w.Duty, w.Rates}, int64(0)
+	throttle, stays := pace.All{w.Duty.Of(d.policy), w.Rates}, int64(0)
 	for r, last := (plan.Range{}), false; !last; r.From = r.To {
 		if err := throttle.Wait(ctx); err != nil || w.Stopped() != "" {
 			return false, err

@@ -213,7 +213,7 @@ const longestBound = 1024
 // mayGo waits until signals and rates allow a statement, and asks whether the run may delete so many
 // rows. For the rates it is one row: it costs the server no more.
 func (w *worker) mayGo(ctx context.Context, a assignment, rows int64) error {
-	throttle := w.Queue.Throttle(a.job.ID, pace.All{w.Duty, w.Rates})
+	throttle := w.Queue.Throttle(a.job.ID, pace.All{w.Duty.Of(a.job.PolicyID), w.Rates})
 	if err := throttle.Wait(ctx); err != nil {
 		return err
 	}
