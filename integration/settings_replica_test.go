@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -76,9 +77,11 @@ func TestReplicaLagSlowsDeletion(t *testing.T) {
 
 			applier("STOP")
 			s.wait("deletion to make way", func() bool { return s.lag("measured") && s.speed() < 20 })
-			if r := s.reading("replica_lag"); r.value <= 500 {
+			if r := s.reading("replica_lag"); r.value <= 500 || r.source != replica.Addr() || r.secondsOld > 60 {
 				t.Errorf("got %+v", r)
 			}
+			said := regexp.MustCompile(`held back by replica_lag of ` + replica.Addr() + `: [\d.]+ s > 500 ms`)
+			s.wait("the verdict to say how far it is behind", func() bool { return said.MatchString(s.verdict()) })
 
 			applier("START")
 			s.wait("deletion to resume", func() bool { return s.speed() > 50 })

@@ -278,13 +278,16 @@ func (s *trial) atWork() (stop func()) {
 
 // shownReading is a line of SHOW TTL THROTTLE.
 type shownReading struct {
+	source                 string
 	state                  string // empty if it is not shown
 	value, threshold, held float64
+	secondsOld             float64
 }
 
 func (s *trial) reading(signal string) (r shownReading) {
 	s.Helper()
 	var value, threshold sql.NullFloat64
+	var source sql.NullString
 	var rest sql.RawBytes
 	rows, err := s.db.QueryContext(s.Context(), "SHOW TTL THROTTLE LIKE '"+signal+"'")
 	if err != nil {
@@ -292,10 +295,11 @@ func (s *trial) reading(signal string) (r shownReading) {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := rows.Scan(&rest, &rest, &r.state, &value, &threshold, &rest, &rest, &r.held, &rest, &rest); err != nil {
+		if err := rows.Scan(&rest, &source, &r.state, &value, &threshold, &rest, &r.secondsOld, &r.held, &rest,
+			&rest); err != nil {
 			s.Fatal(err)
 		}
-		r.value, r.threshold = value.Float64, threshold.Float64
+		r.source, r.value, r.threshold = source.String, value.Float64, threshold.Float64
 	}
 	if err := rows.Err(); err != nil {
 		s.Fatal(err)

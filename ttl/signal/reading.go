@@ -71,7 +71,7 @@ func Strictest(all []Reading) (strictest Reading, found bool) {
 	return strictest, found
 }
 
-// String says what the reading says, for people: "replica_lag of db2: 3.2 s > 1 s".
+// String says what the reading says, for people: "replica_lag of db2:3306: 3.2 s > 1 s".
 func (r Reading) String() string {
 	name := r.Signal
 	if r.Source != "" {
@@ -80,17 +80,33 @@ func (r Reading) String() string {
 
 	switch r.State {
 	case Measured:
-		sign := "<="
-		if r.Value > r.Threshold {
-			sign = ">"
-		}
-		return fmt.Sprintf("%s: %s %s %s", name, r.quantity(r.Value), sign, r.quantity(r.Threshold))
+		return name + ": " + r.comparison()
 	case NotSeen, Unknown:
 		return fmt.Sprintf("%s: %s, %s", name, r.State, r.Detail)
 	case Holds:
 		return name + ": " + r.Detail
 	}
 	return name
+}
+
+// comparison says which of value and threshold is larger. They are not rounded to the same.
+func (r Reading) comparison() string {
+	sign, write := "<=", r.inSeconds
+	if r.Value > r.Threshold {
+		sign = ">"
+		if write(r.Value) == write(r.Threshold) {
+			write = r.quantity
+		}
+	}
+	return write(r.Value) + " " + sign + " " + write(r.Threshold)
+}
+
+// inSeconds writes a number and its unit: a time of a second or more to the tenth of a second.
+func (r Reading) inSeconds(v float64) string {
+	if r.Unit != "ms" || math.Round(v) < 1000 {
+		return r.quantity(v)
+	}
+	return strconv.FormatFloat(math.Round(v/100)/10, 'f', -1, 64) + " s"
 }
 
 // quantity writes a number and its unit.

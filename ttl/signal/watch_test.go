@@ -137,7 +137,14 @@ func TestReadingsForPeople(t *testing.T) {
 		"lag of db2: 3.21 s > 1 s": {
 			Signal: "lag", Source: "db2", State: Measured, Value: 3.2101, Threshold: 1, Unit: "s",
 		},
-		"lag: 3242 ms > 1000 ms":           {Signal: "lag", State: Measured, Value: 3241.7, Threshold: 1000, Unit: "ms"},
+		"replica_lag of db2:3306: 3.2 s > 1 s": {
+			Signal: "replica_lag", Source: "db2:3306", State: Measured, Value: 3241.7, Threshold: 1000, Unit: "ms",
+		},
+		"lag: 3600 s > 999 ms":             {Signal: "lag", State: Measured, Value: 3.6e6, Threshold: 999, Unit: "ms"},
+		"lag: 999 ms <= 1 s":               {Signal: "lag", State: Measured, Value: 999.4, Threshold: 1000, Unit: "ms"},
+		"lag: 1 s <= 1 s":                  {Signal: "lag", State: Measured, Value: 1000, Threshold: 1000, Unit: "ms"},
+		"lag: 1049 ms > 1000 ms":           {Signal: "lag", State: Measured, Value: 1049, Threshold: 1000, Unit: "ms"},
+		"probe: 1.2 ms > 0.8 ms":           {Signal: "probe", State: Measured, Value: 1.2, Threshold: 0.8, Unit: "ms"},
 		"waits: 0 <= 5":                    {Signal: "waits", State: Measured, Value: 0.00002, Threshold: 5},
 		"threads_running: 12 <= 64":        {Signal: "threads_running", State: Measured, Value: 12, Threshold: 64},
 		"flag_file: /x exists":             {Signal: "flag_file", State: Holds, Detail: "/x exists"},
