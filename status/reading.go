@@ -20,9 +20,12 @@ const (
 type reading struct {
 	rows       map[rowsKey]float64
 	phases     map[string]float64
-	signals    map[string]float64
-	thresholds map[string]float64
+	signals    map[signalKey]float64
+	thresholds map[signalKey]float64
 }
+
+// signalKey is one child of the metrics of signals.
+type signalKey struct{ signal, source string }
 
 // rowsKey is one child of the rows metric. Tables past its limit share the name "other", without a
 // schema.
@@ -37,7 +40,7 @@ func (k rowsKey) place() string {
 }
 
 func (r *Recorder) read() reading {
-	out := reading{map[rowsKey]float64{}, map[string]float64{}, map[string]float64{}, map[string]float64{}}
+	out := reading{map[rowsKey]float64{}, map[string]float64{}, map[signalKey]float64{}, map[signalKey]float64{}}
 	families, err := r.gatherer.Gather()
 	if err != nil { // what could be gathered is still there
 		r.log.Warn("gather metrics", slog.Any("err", err))
@@ -57,9 +60,9 @@ func (r reading) take(name string, m *dto.Metric) {
 	case metricPhases:
 		r.phases[label(m, "phase")] += m.GetCounter().GetValue()
 	case metricSignal:
-		r.signals[label(m, "signal")] = m.GetGauge().GetValue()
+		r.signals[signalKey{label(m, "signal"), label(m, "source")}] = m.GetGauge().GetValue()
 	case metricThreshold:
-		r.thresholds[label(m, "signal")] = m.GetGauge().GetValue()
+		r.thresholds[signalKey{label(m, "signal"), label(m, "source")}] = m.GetGauge().GetValue()
 	}
 }
 
@@ -87,11 +90,25 @@ func (r reading) since(before reading) catalog.Sample {
 		}
 	}
 
-	for signal, v := range r.signals {
-		put(&m.Signals, signal, catalog.SampleSignal{Value: v, Threshold: r.thresholds[signal]})
-	}
-
+	m.Signals = r.worst()
 	return m
+}
+
+// worst is what each signal says of the source that is nearest to its threshold, or farthest beyond it.
+func (r reading) worst() (worst map[string]catalog.SampleSignal) {
+	pressure := map[string]float64{}
+	for key, v := range r.signals {
+		threshold := r.thresholds[key]
+		part := 0.0 // of a threshold that is never reached
+		if threshold > 0 {
+			part = v / threshold
+		}
+		if most, known := pressure[key.signal]; !known || part > most {
+			pressure[key.signal] = part
+			put(&worst, key.signal, catalog.SampleSignal{Value: v, Threshold: threshold})
+		}
+	}
+	return worst
 }
 
 func put[V any](m *map[string]V, key string, v V) {

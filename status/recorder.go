@@ -96,7 +96,7 @@ func (r *Recorder) record(ctx context.Context) {
 
 // peek keeps the highest readings of the signals.
 func (r *Recorder) peek(now reading) {
-	for signal, v := range now.signals {
-		put(&r.peaks, signal, max(v, r.peaks[signal]))
+	for signal, worst := range now.worst() {
+		put(&r.peaks, signal, max(worst.Value, r.peaks[signal]))
 	}
 }

@@ -48,8 +48,8 @@ func (s *shelf) fail(err error) {
 func engineMetrics(r prometheus.Registerer) (rows *prometheus.CounterVec, phases *prometheus.CounterVec, signal, threshold *prometheus.GaugeVec) {
 	rows = prometheus.NewCounterVec(prometheus.CounterOpts{Name: metricRows}, []string{"schema", "table", "result"})
 	phases = prometheus.NewCounterVec(prometheus.CounterOpts{Name: metricPhases}, []string{"phase"})
-	signal = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: metricSignal}, []string{"signal"})
-	threshold = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: metricThreshold}, []string{"signal"})
+	signal = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: metricSignal}, []string{"signal", "source"})
+	threshold = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: metricThreshold}, []string{"signal", "source"})
 	r.MustRegister(rows, phases, signal, threshold)
 	return rows, phases, signal, threshold
 }
@@ -74,8 +74,10 @@ func TestRecorderWritesWhatHappenedSinceTheLastSample(t *testing.T) {
 		rows.WithLabelValues("a", "b", "deleted").Add(5)
 		rows.WithLabelValues("", "other", "examined").Add(9)
 		phases.WithLabelValues("delete").Add(1.5)
-		signal.WithLabelValues("latency").Set(0.2)
-		threshold.WithLabelValues("latency").Set(0.1)
+		for source, v := range map[string]float64{"db2": 0.05, "db3": 0.2, "db4": 0.1} {
+			signal.WithLabelValues("latency", source).Set(v)
+			threshold.WithLabelValues("latency", source).Set(0.1)
+		}
 		time.Sleep(SampleInterval)
 		synctest.Wait()
 

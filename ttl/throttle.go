@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -100,11 +101,10 @@ type throttler struct {
 
 	said   catalog.Throttle
 	saidAt time.Time
-	shown  map[string]signal.Reading // by the metrics
-	look   time.Time                 // the last one
-	idle   bool                      // there was no work since then
-	gentle int                       // successive looks with work at which the share was no more than gently
-	rested int                       // looks at a server without us, at most firstLooks
+	look   time.Time // the last one
+	idle   bool      // there was no work since then
+	gentle int       // successive looks with work at which the share was no more than gently
+	rested int       // looks at a server without us, at most firstLooks
 
 	published time.Time        // when it was looked last what this node's clients have suffered
 	counted   catalog.Suffered // what that was
@@ -488,34 +488,31 @@ func (t *throttler) signals(ofAll bool) []catalog.Signal {
 		readings = append(readings, t.checks.Readings()...)
 	}
 
-	worst := map[string]signal.Reading{}
 	var all []catalog.Signal
 	for _, r := range readings {
 		all = append(all, catalog.Signal{
 			Name: r.Signal, Source: r.Source, State: string(r.State), Value: r.Value, Threshold: r.Threshold,
 			Unit: r.Unit, Detail: r.Detail, Held: t.tally.Share(r), Age: time.Since(r.At).Seconds(),
 		})
-		known := r.State == signal.Measured || r.Bounds
-		if before, seen := worst[r.Signal]; known && (!seen || r.Pressure() > before.Pressure()) {
-			worst[r.Signal] = r
-		}
 	}
 
-	t.show(worst)
+	t.show(readings)
 	return all
 }
 
-// show makes the metrics those of what has a value now, and of nothing else.
-func (t *throttler) show(now map[string]signal.Reading) {
-	for name := range t.shown {
-		if _, measured := now[name]; !measured {
-			t.metrics.work.NoSignal(name)
-		}
+// sourcesWithMetrics bounds the sources of a signal that have metrics: members of a group may be many.
+const sourcesWithMetrics = 20
+
+// show makes the metrics those of what is said now, and of nothing else.
+func (t *throttler) show(now []signal.Reading) {
+	var shown []work.Shown
+	for _, r := range signal.Worst(now, sourcesWithMetrics) {
+		shown = append(shown, work.Shown{
+			Signal: r.Signal, Source: strings.ToValidUTF8(r.Source, "?"), Known: r.State == signal.Measured || r.Bounds,
+			Value: r.Value, Threshold: r.Threshold, At: r.At, Held: t.tally.Share(r),
+		})
 	}
-	for name, r := range now {
-		t.metrics.work.Signal(name, r.Value, r.Threshold)
-	}
-	t.shown = now
+	t.metrics.work.Signals(shown)
 }
 
 // follow takes over what another node has decided; false if none has.

@@ -3,6 +3,7 @@ package ttl
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"slices"
@@ -627,20 +628,106 @@ func TestRestIsShownAsRest(t *testing.T) {
 
 func shownSignals(t *testing.T, registry *prometheus.Registry) (n int) {
 	t.Helper()
+	for of := range gathered(t, registry, "ttlproxy_throttle_signal") {
+		if of.signal == "working" {
+			n++
+		}
+	}
+	return n
+}
+
+// source is what the metrics of signals are by.
+type source struct{ signal, name string }
+
+// gathered is what a metric of signals says.
+func gathered(t *testing.T, registry *prometheus.Registry, name string) map[source]float64 {
+	t.Helper()
 	all, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
+	values := map[source]float64{}
 	for _, family := range all {
-		if family.GetName() == "ttlproxy_throttle_signal" {
-			for _, m := range family.GetMetric() {
-				if m.GetLabel()[0].GetValue() == "working" {
-					n++
+		if family.GetName() != name {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			of := source{}
+			for _, l := range m.GetLabel() {
+				switch l.GetName() {
+				case "signal":
+					of.signal = l.GetValue()
+				case "source":
+					of.name = l.GetValue()
 				}
 			}
+			values[of] = m.GetGauge().GetValue()
 		}
 	}
-	return n
+	return values
+}
+
+// replicas is a signal of many sources, each further behind than the one before. The name of the last but one is no
+// text, and the last one says nothing.
+type replicas struct{}
+
+func (replicas) Name() string { return "replica_lag" }
+
+func (replicas) Read(context.Context, signal.Look) ([]signal.Reading, error) {
+	all := make([]signal.Reading, 2*sourcesWithMetrics)
+	for i := range all {
+		all[i] = signal.Reading{
+			Source: fmt.Sprintf("db%d", i), State: signal.Measured, Value: float64(i), Threshold: 1000,
+		}
+	}
+	twice, last := &all[len(all)-2], &all[len(all)-1]
+	twice.Source = "db\xff"
+	*last = signal.Reading{Source: last.Source, State: signal.Unknown, Hold: true, Detail: "no route"}
+	return append(all, *twice, *last), nil
+}
+
+// TestMetricsOfSignals: of each signal the worst sources are shown, with what SHOW TTL THROTTLE says of them: values,
+// their age, and for how much of the last hour they held deletion back.
+func TestMetricsOfSignals(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		registry := prometheus.NewRegistry()
+		n := newNode(1, &board{}, replicas{})
+		n.limits = func() *limits { return &limits{settings: setting.Defaults()} }
+		n.metrics = NewMetrics(registry)
+		ctx, end := context.WithCancel(t.Context())
+		go n.run(ctx)
+		time.Sleep(6 * time.Minute)
+		end()
+		time.Sleep(4 * time.Second) // it measures no more
+
+		values, thresholds := gathered(t, registry, "ttlproxy_throttle_signal"),
+			gathered(t, registry, "ttlproxy_throttle_threshold")
+		ages, held := gathered(t, registry, "ttlproxy_throttle_signal_age_seconds"),
+			gathered(t, registry, "ttlproxy_throttle_held_ratio")
+		last := source{"replica_lag", fmt.Sprintf("db%d", 2*sourcesWithMetrics-1)}
+		worst := source{"replica_lag", "db?"}
+		if values[worst] != 2*sourcesWithMetrics-2 || thresholds[worst] != 1000 {
+			t.Errorf("the worst value is %v of %v", values[worst], thresholds[worst])
+		}
+		if _, known := values[last]; known || ages[last] < 4 || ages[last] > 8 || math.Abs(held[last]-0.1) > 0.01 {
+			t.Errorf("of what is not known there is a value (%v), it is %v s old and held for %v of the hour", known, ages[last],
+				held[last])
+		}
+		if held[worst] != 0 {
+			t.Errorf("what held nothing back did so for %v of the hour", held[worst])
+		}
+
+		sources := 0
+		for of := range ages {
+			if of.signal == "replica_lag" {
+				sources++
+			}
+		}
+		if _, shown := ages[source{"replica_lag", "db0"}]; shown || sources != sourcesWithMetrics {
+			t.Errorf("%d sources are shown, want the %d that are worst", sources, sourcesWithMetrics)
+		}
+	})
 }
 
 // working is a signal that is too high while there is work, and says nothing otherwise.

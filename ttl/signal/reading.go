@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -69,6 +71,23 @@ func Strictest(all []Reading) (strictest Reading, found bool) {
 		}
 	}
 	return strictest, found
+}
+
+// Worst are the strictest readings of each signal, no more than most of them, and one of each source, as text.
+func Worst(all []Reading, most int) (worst []Reading) {
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b Reading) int { return cmp.Compare(b.strict(), a.strict()) })
+	seen, sources := map[tallied]bool{}, map[string]int{}
+	for _, r := range sorted {
+		key := tallied{r.Signal, strings.ToValidUTF8(r.Source, "?")}
+		if seen[key] || sources[r.Signal] == most {
+			continue
+		}
+		seen[key] = true
+		sources[r.Signal]++
+		worst = append(worst, r)
+	}
+	return worst
 }
 
 // String says what the reading says, for people: "replica_lag of db2:3306: 3.2 s > 1 s".

@@ -47,10 +47,14 @@ func (m *Metrics) Measure(now time.Time, r *pace.Rates) {
 	}
 
 	statements, deleted, examined := r.Limits()
-	perSecond := func(n int64) float64 { return float64(n) / took.Seconds() }
-	m.Signal("delete_statements_per_second", perSecond(v.statements-last.statements), float64(statements))
-	m.Signal("deleted_rows_per_second", perSecond(v.deleted-last.deleted), float64(deleted))
-	m.Signal("examined_rows_per_second", perSecond(v.examined-last.examined), float64(examined))
+	speed := func(name string, n, limit int64) Shown {
+		return Shown{Signal: name, Known: true, Value: float64(n) / took.Seconds(), Threshold: float64(limit)}
+	}
+	m.signals.showSpeeds([]Shown{
+		speed("delete_statements_per_second", v.statements-last.statements, statements),
+		speed("deleted_rows_per_second", v.deleted-last.deleted, deleted),
+		speed("examined_rows_per_second", v.examined-last.examined, examined),
+	})
 }
 
 // Batches is how many this node has sent since it started, and how long they took together.

@@ -26,8 +26,7 @@ type Metrics struct {
 	claimed    prometheus.Counter
 	deleted    prometheus.Counter
 	waited     *prometheus.CounterVec
-	signals    *prometheus.GaugeVec
-	thresholds *prometheus.GaugeVec
+	signals    *signals
 
 	meter meter
 
@@ -40,9 +39,6 @@ type Metrics struct {
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ttlproxy_" + name, Help: help}, labels)
-	}
-	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "ttlproxy_" + name, Help: help}, labels)
 	}
 	oneCounter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: "ttlproxy_" + name, Help: help})
@@ -74,15 +70,14 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			"signal"),
 		Blocked: oneCounter("partition_lock_seconds_total", "Time for which partitions that leave their tables whole "+
 			"waited for the tables, and others perhaps behind them, and then had them."),
-		signals:    gauge("throttle_signal", "What the throttle measures, by signal.", "signal"),
-		thresholds: gauge("throttle_threshold", "Value from which a signal holds deletes back; 0 for never.", "signal"),
-		tables:     map[catalog.Table]*tableMetrics{},
+		signals: newSignals(),
+		tables:  map[catalog.Table]*tableMetrics{},
 	}
 
 	m.other = m.newTable("", "other")
 	if r != nil {
 		r.MustRegister(m.rows, m.statements, m.batch, m.phases, m.tasks, m.claimed, m.deleted, m.waited, m.Blocked,
-			m.signals, m.thresholds)
+			m.signals)
 	}
 
 	return m
@@ -124,16 +119,7 @@ func (m *Metrics) Waited(signal string, d time.Duration) {
 	m.phases.WithLabelValues(phaseThrottle).Add(d.Seconds())
 }
 
-// Signal shows what a throttle measures, and the value from which it holds back.
-func (m *Metrics) Signal(name string, value, threshold float64) {
-	m.signals.WithLabelValues(name).Set(value)
-	m.thresholds.WithLabelValues(name).Set(threshold)
-}
-
-// NoSignal says that there is nothing to show of it any more.
-func (m *Metrics) NoSignal(name string) {
-	m.signals.DeleteLabelValues(name)
-	m.thresholds.DeleteLabelValues(name)
-}
+// Signals shows what signals say, and nothing any more of those that it is not told of.
+func (m *Metrics) Signals(now []Shown) { m.signals.show(now) }
 
 func (m *Metrics) working(tasks int) { m.tasks.Add(float64(tasks)) }
