@@ -131,6 +131,39 @@ func (s *scene) rowError(key string) {
 	}
 }
 
+// TestSpeedSaysHowOldItIs: of each signal that may hold deletion back, the page is told when it said so.
+func TestSpeedSaysHowOldItIs(t *testing.T) {
+	t.Parallel()
+	onCatalog(t, func(s *scene) {
+		node, err := s.store.Join(s.Context(), catalog.Node{Name: "measures", Engine: true})
+		if err != nil {
+			s.Fatal(err)
+		}
+		lag := catalog.Signal{
+			Name: "replica_lag", Source: "db2:3306", State: catalog.Measured, Value: 3200, Threshold: 1000,
+			Unit: "ms", Held: 0.25, Age: 90,
+		}
+		if err := s.store.SetThrottle(s.Context(), catalog.Throttle{
+			Node: node, Decides: true, Share: 0.5, HeldBy: "replica_lag", Signals: []catalog.Signal{lag},
+		}); err != nil {
+			s.Fatal(err)
+		}
+
+		code, answer := s.ask(http.MethodGet, "/api/v1/status", testToken, "")
+		var got overview
+		if err := json.Unmarshal([]byte(answer), &got); err != nil || code != http.StatusOK {
+			s.Fatalf("got %d, %v: %s", code, err, answer)
+		}
+		if n := len(got.Throttle.Readings); n != 1 || got.Throttle.Share != 0.5 {
+			s.Fatalf("got %d readings and a share of %v", n, got.Throttle.Share)
+		}
+		r := got.Throttle.Readings[0]
+		if age := got.Now.Sub(r.At); r.Source != lag.Source || r.Held != lag.Held || age < time.Minute || age > 3*time.Minute {
+			s.Errorf("got %+v, %s old", r, age)
+		}
+	})
+}
+
 // sample records so many rows deleted in a minute, and moves the record back in time.
 func (s *scene) sample(node uint64, age time.Duration, deleted float64) {
 	s.Helper()

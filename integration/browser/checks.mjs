@@ -206,6 +206,17 @@ export const checks = {
       await chart.locator('canvas').waitFor({ timeout: 90_000 });
       assert.match(await chart.innerText(), /limit 100\/s/);
     });
+
+    // Each signal in the list Speed says how old what it says is.
+    await visit(browser, overview(plan), {}, async page => {
+      const lines = page.locator('[data-key="speed"] li');
+      await lines.first().waitFor();
+      for (const line of await lines.all()) {
+        const time = line.locator('time');
+        assert.match(await time.innerText(), /^\d+ (s|min)( \d+ s)? ago$/);
+        assert.ok(Date.now() - Date.parse(await time.getAttribute('datetime')) < 5 * 60_000);
+      }
+    });
   },
 
   /** The pictures of the documentation. */
