@@ -13,8 +13,8 @@ import (
 )
 
 // Check reads a value for the setting and returns it as it is stored. A number out of range is
-// clamped, with a warning; anything else that is wrong is refused with MySQL's error. The zone is
-// the session's, for a time of day without an offset.
+// clamped, with a warning, unless that would end a protection; anything else that is wrong is refused
+// with MySQL's error. The zone is the session's, for a time of day without an offset.
 func (s Setting) Check(value string, zone *time.Location) (stored string, warning, refusal *ddl.Error) {
 	var err error
 	switch s.Kind {
@@ -76,7 +76,7 @@ func checkBool(value string) (string, error) {
 func (s Setting) checkInt(value string) (string, *ddl.Error, *ddl.Error) {
 	n, ok := new(big.Int).SetString(strings.TrimSpace(value), 10)
 	if !ok && s.Alias == "" {
-		return "", nil, s.wrongValue(value, fmt.Errorf("it takes a whole number, %s", s.Allowed()))
+		return "", nil, s.wrongNumber(value)
 	}
 	if !ok { // as TiDB says it of its own
 		text := fmt.Sprintf("Incorrect argument type to variable '%s'", s.spelling())
@@ -84,6 +84,9 @@ func (s Setting) checkInt(value string) (string, *ddl.Error, *ddl.Error) {
 	}
 	if s.Name == RunningTasks && n.Cmp(big.NewInt(-1)) == 0 {
 		return "-1", nil, nil
+	}
+	if !s.mayClamp(n) {
+		return "", nil, s.wrongNumber(value)
 	}
 
 	clamped := n
@@ -99,6 +102,16 @@ func (s Setting) checkInt(value string) (string, *ddl.Error, *ddl.Error) {
 	}
 
 	return n.String(), nil, nil
+}
+
+// mayClamp reports that a number may be clamped. The ends of what ours take may be more than numbers: 0 is no limit,
+// and 100 percent never or always. Nobody has asked for that by a number beyond them.
+func (s Setting) mayClamp(n *big.Int) bool {
+	return s.Alias != "" || s.Min != 0 || n.Sign() >= 0 && (s.Max != 100 || n.Cmp(big.NewInt(s.Max)) <= 0)
+}
+
+func (s Setting) wrongNumber(value string) *ddl.Error {
+	return s.wrongValue(value, fmt.Errorf("it takes a whole number, %s", s.Allowed()))
 }
 
 // checkDuration keeps the text. The minimum is in seconds.

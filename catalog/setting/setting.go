@@ -11,7 +11,7 @@ type Kind string
 // The kinds of settings.
 const (
 	KindBool     Kind = "boolean"     // ON or OFF
-	KindInt      Kind = "integer"     // clamped to its range
+	KindInt      Kind = "integer"     // clamped to its range, or refused
 	KindDuration Kind = "duration"    // 1d12h, 30m, 45s
 	KindTime     Kind = "time of day" // HH:MM +ZZZZ
 	KindZone     Kind = "time zone"   // name, offset or empty

@@ -2,6 +2,7 @@ package setting
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -158,6 +159,42 @@ func TestNonsenseIsRefusedWithWhatIsTaken(t *testing.T) {
 				!strings.HasPrefix(refusal.Message, says) {
 				t.Errorf("%s = '%s': got %q, warning %v, refusal %v, want %d", s.Name, nonsense, got, warning, refusal, want)
 			}
+		}
+	}
+}
+
+// TestNothingOutOfRangeEndsAProtection: where an end of the range means that there is no limit, or never, it takes
+// exactly that number. What TiDB has as well is clamped, as there.
+func TestNothingOutOfRangeEndsAProtection(t *testing.T) {
+	t.Parallel()
+	refused := map[string]bool{}
+	for _, s := range All() {
+		if s.Kind != KindInt {
+			continue
+		}
+		for _, c := range []struct {
+			value string
+			end   int64
+		}{{"-1", s.Min}, {"-9223372036854775809", s.Min}, {"101", s.Max}} {
+			got, warning, refusal := s.Check(c.value, time.UTC)
+			switch {
+			case c.value == "101" && s.Max != 100 || s.Name == RunningTasks:
+			case s.Alias == "" && c.end%100 == 0:
+				refused[s.Name] = true
+				if code(refusal) != 1231 || got != "" || !strings.Contains(refusal.Message, "it takes a whole number, 0 ") {
+					t.Errorf("%s = %s: got %q, warning %v, refusal %v", s.Name, c.value, got, warning, refusal)
+				}
+			case code(warning) != 1292 || got != strconv.FormatInt(c.end, 10):
+				t.Errorf("%s = %s: got %q, warning %v, refusal %v", s.Name, c.value, got, warning, refusal)
+			}
+		}
+	}
+	for _, name := range []string{
+		ThrottleThreads, ThrottleReplicaLag, ThrottleFloor, ThrottleApplication, BrakeMaxRows, BrakeRows, BrakePercent,
+		BrakeFactor, DeleteRowsLimit, ScanRateLimit, ClusterRowsLimit,
+	} {
+		if !refused[name] {
+			t.Errorf("%s is not among those that refuse", name)
 		}
 	}
 }

@@ -58,6 +58,9 @@ func TestSettingsThatAreRefused(t *testing.T) {
 			"SET GLOBAL ttl_delete_batch_size = 'many'":              1232,
 			"SET GLOBAL ttl_throttle_threads_running = 'abc'":        1231,
 			"SET GLOBAL ttl_throttle_replica_lag = ''":               1231,
+			"SET GLOBAL ttl_throttle_replica_lag = -1":               1231,
+			"SET GLOBAL ttl_brake_percent = 101":                     1231,
+			"SET GLOBAL ttl_brake_rows = -1":                         1231,
 			"SET GLOBAL ttl_stale_hold = ''":                         1231,
 			"SET GLOBAL ttl_job_schedule_window_start_time = 'noon'": 1231,
 			"SET GLOBAL ttl_brake_rows = 1, no_such_variable = 1":    1193,
@@ -253,7 +256,7 @@ func TestWarningsAreOfTheLastStatement(t *testing.T) {
 	t.Parallel()
 	onBed(t, func(t *testing.T, _ *adminBed, db *sql.DB) {
 		refused(t, db, "SELECT no_such_column")
-		run(t, db, "SET GLOBAL ttl_brake_rows = -1")
+		run(t, db, "SET GLOBAL ttl_history_days = -1")
 		for range 2 {
 			if got := rows(t, db, "SHOW WARNINGS"); len(got) != 1 || !strings.HasPrefix(got[0], "Warning|1292|") {
 				t.Errorf("behind a SET of ours: %q", got)
