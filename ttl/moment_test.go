@@ -342,6 +342,47 @@ func TestWindowPausesAJobAtItsKey(t *testing.T) {
 	})
 }
 
+// TestWindowOnSomeDaysPausesAJob: a job that is not done when its hours are over waits for those of another day, whether
+// they are the same hours or not.
+func TestWindowOnSomeDaysPausesAJob(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.Fill("t", 10_000)
+		f.set(setting.JobTimeout, "24h")
+		m := f.at(utc("05-13 21:59:59")) // a Thursday
+		m.declare("UTC", "24h", map[string]string{"TTL_WINDOW": "mon-thu 22:00-06:00; sat 10:00-12:00"})
+		m.pass()
+		if f.jobs() != "0" {
+			t.Fatalf("%s jobs have started before the window opens", f.jobs())
+		}
+
+		left := f.Rows("t")
+		for _, c := range []struct{ at, until string }{
+			{"05-13 22:00:00", ""},
+			{"05-14 06:00:59", ""},
+			{"05-14 06:01:00", "2027-05-15 10:00:00+00:00"},
+			{"05-14 22:00:00", "2027-05-15 10:00:00+00:00"},
+			{"05-15 10:00:00", ""},
+			{"05-15 12:01:00", "2027-05-17 22:00:00+00:00"},
+			{"05-16 23:00:00", "2027-05-17 22:00:00+00:00"},
+			{"05-17 22:00:00", ""},
+		} {
+			m := f.at(utc(c.at))
+			m.most = 1
+			m.pass()
+			want := "running"
+			if c.until != "" {
+				want = "waiting for window: outside TTL_WINDOW='mon-thu 22:00-06:00; sat 10:00-12:00' (UTC) until " + c.until
+			}
+			if now := f.Rows("t"); f.waits() != want || (now == left) != (c.until != "") {
+				t.Errorf("at %s the job is %q, and %s of %s rows are left; want %q", c.at, f.waits(), now, left, want)
+			}
+			left = f.Rows("t")
+		}
+	})
+}
+
 // TestRowsGoAfterTheirInstant: a row at the very cutoff stays, and goes a moment later.
 func TestRowsGoAfterTheirInstant(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {

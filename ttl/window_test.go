@@ -17,11 +17,15 @@ import (
 func TestWindowClosesOnTheServer(t *testing.T) {
 	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		for _, how := range []string{"", ddl.PartitionDrop, ddl.PartitionExchange} {
-			t.Run(how, func(t *testing.T) {
+		for i, how := range []string{"", ddl.PartitionDrop, ddl.PartitionExchange, ""} {
+			hours, name := "12:00-13:00", how
+			if i == 3 { // those are a Wednesday and a Friday
+				hours, name = "wed 12:00-13:00; fri 09:00-13:00; sat-tue", "days"
+			}
+			t.Run(name, func(t *testing.T) {
 				f := newFixture(t, cfg, 0)
 				f.days()
-				options := map[string]string{ddl.OptionWindow: "12:00-13:00"}
+				options := map[string]string{ddl.OptionWindow: hours}
 				if how != "" {
 					options[ddl.OptionPartition] = how
 				}
