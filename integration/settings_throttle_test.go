@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -54,13 +55,9 @@ var throttleTrials = map[string]func(*trial){
 			s.Fatal(err)
 		}
 
-		// What is usual is learnt while hardly anything is deleted.
-		defer s.busy("SELECT SLEEP(60)")()
-		s.sql("SET GLOBAL ttl_throttle_lock_errors = 1, ttl_throttle_threads_running = 1")
+		s.sql("SET GLOBAL ttl_throttle_lock_errors = 1")
 		s.running(slowly)
-		s.wait("what is usual", func() bool { return s.reading("lock_errors").state == "measured" })
-		s.sql("SET GLOBAL ttl_throttle_threads_running = 0")
-		s.wait("full speed", func() bool { return s.speed() == 100 })
+		s.learnsUsual("lock_errors")
 		s.wait("the job to slow down", func() bool {
 			_, err := client.ExecContext(s.Context(), lock)
 			if my, refused := errors.AsType[*mysql.MySQLError](err); !refused || my.Number != ddl.CodeLockWait {
@@ -87,7 +84,19 @@ var throttleTrials = map[string]func(*trial){
 		s.running(slowly)
 		s.wait("a change", func() bool { return s.number("SELECT COALESCE(MAX(number), 0) FROM ttlproxy.probe") > 0 })
 		s.wait("the probe", func() bool { return s.reading("probe").state != "" })
-		s.switchesOff("probe")
+
+		s.sql("SET GLOBAL ttl_throttle_probe = 500")
+		defer s.atWork()() // or nobody would be harmed
+		s.learnsUsual("probe")
+		tx, err := s.direct.BeginTx(s.Context(), nil)
+		if err != nil {
+			s.Fatal(err)
+		}
+		defer tx.Rollback()
+		if _, err := tx.ExecContext(s.Context(), "SELECT * FROM ttlproxy.probe FOR UPDATE"); err != nil {
+			s.Fatal(err)
+		}
+		s.heldBackBy("probe")
 	},
 	setting.ThrottleCheckpoint: func(s *trial) {
 		s.sql("SET GLOBAL ttl_throttle_checkpoint_age = 100")
@@ -95,16 +104,21 @@ var throttleTrials = map[string]func(*trial){
 		s.wait("a look", func() bool { return s.reading("checkpoint_age").state == "measured" })
 		s.switchesOff("checkpoint_age")
 	},
-	// How much writes suffer is seen in package signal: here is that nothing is taken for good while
-	// too few are there.
+	// How much writes suffer around the proxies is seen in package signal. Nothing is taken for good while too few
+	// are there.
 	setting.ThrottleLatency: func(s *trial) {
-		s.sql("SET GLOBAL ttl_throttle_latency = 200")
+		s.sql("SET GLOBAL ttl_throttle_latency = 300")
 		s.running(slowly)
 		s.wait("it to be looked at", func() bool { return s.reading("latency").state == "not seen" })
 		s.wait("clients to be counted", func() bool {
 			return s.number("SELECT COUNT(*) FROM ttlproxy.latency WHERE JSON_LENGTH(content) > 0") > 0
 		})
-		s.switchesOff("latency")
+
+		var slow atomic.Bool
+		defer s.clients(&slow)()
+		s.learnsUsual("latency")
+		slow.Store(true)
+		s.heldBackBy("latency")
 	},
 	// This server is no member of a Galera cluster, nor of a group: package signal has tests with those.
 	setting.ThrottleGroupQueue:   func(s *trial) { s.nothingToSee("group_queue", "ttl_throttle_group_queue") },
@@ -194,6 +208,54 @@ func (s *trial) switchesOff(signal string) {
 	s.Helper()
 	s.sql("SET GLOBAL ttl_throttle_" + signal + " = 0")
 	s.wait("it to be left alone", func() bool { return s.reading(signal).state == "" })
+}
+
+// learnsUsual has a job at work, at full speed in the end, beside a signal that has been told what is usual while hardly
+// anything was deleted.
+func (s *trial) learnsUsual(signal string) {
+	s.Helper()
+	defer s.busy("SELECT SLEEP(600)")()
+	s.sql("SET GLOBAL ttl_throttle_threads_running = 1")
+	s.wait("what is usual", func() bool { return s.reading(signal).state == "measured" })
+	s.sql("SET GLOBAL ttl_throttle_threads_running = 0")
+	s.wait("full speed", func() bool { return s.speed() == 100 })
+}
+
+// heldBackBy shows that a signal slows the job down, says so, and does neither once it is off.
+func (s *trial) heldBackBy(signal string) {
+	s.Helper()
+	s.wait("the job to slow down", func() bool {
+		return s.speed() < 25 && strings.Contains(s.verdict(), "held back by "+signal)
+	})
+	s.switchesOff(signal)
+	s.wait("the job to recover", func() bool { return s.speed() == 100 })
+}
+
+// clients send a few hundred statements a second through the proxy. While that is wanted most of them send slow ones, of
+// a time that no busy machine makes usual, and so few that the others still decide how many there are.
+func (s *trial) clients(slow *atomic.Bool) (stop func()) {
+	s.Helper()
+	ctx, cancel := context.WithCancel(s.Context())
+	var all sync.WaitGroup
+	for i := range 24 {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				statement := "DO 0"
+				if slow.Load() && i%4 > 0 {
+					statement = "DO SLEEP(3)"
+				}
+				if _, err := s.db.ExecContext(s.Context(), statement); err != nil {
+					s.Error(err)
+					return
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+		})
+	}
+	return func() {
+		cancel()
+		all.Wait()
+	}
 }
 
 // nothingToSee shows that a signal is accepted, and silent, where there is nothing to measure.
