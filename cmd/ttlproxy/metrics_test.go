@@ -250,3 +250,28 @@ func TestAlertsKnowTheirMetrics(t *testing.T) {
 	promtool(t, "check", "rules", path)
 	promtool(t, "test", "rules", "../../deploy/prometheus/alerts_test.yml")
 }
+
+func TestEachAlertIsTested(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile("../../deploy/prometheus/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+
+	fires, rests := map[string]bool{}, map[string]bool{}
+	for _, of := range strings.Split(read("alerts_test.yml"), "alertname: ")[1:] {
+		name, rest, _ := strings.Cut(of, "\n")
+		if strings.Contains(rest, "exp_alerts:") {
+			fires[name] = true
+		} else {
+			rests[name] = true
+		}
+	}
+	for _, found := range regexp.MustCompile(`(?m)- alert: (\w+)$`).FindAllStringSubmatch(read("alerts.yml"), -1) {
+		if !fires[found[1]] || !rests[found[1]] {
+			t.Errorf("alerts_test.yml does not let %s fire, or does not let it rest", found[1])
+		}
+	}
+}
