@@ -88,13 +88,25 @@ func TestAuroraThatReportsNothing(t *testing.T) {
 		if r := look(); r.State != Unknown || !strings.Contains(r.Detail, "no member has reported") {
 			t.Errorf("of old news it says %v", r)
 		}
-		for range 8 {
-			time.Sleep(time.Minute)
-			m.reported += 60
-			look()
+		stays := func() Reading {
+			for range 8 * 60 {
+				time.Sleep(time.Second)
+				m.reported++
+				look()
+			}
+			return look()
 		}
-		if r := look(); r.State != Unknown || !strings.Contains(r.Detail, "has not fallen") {
+		if r := stays(); r.State != Unknown || !strings.Contains(r.Detail, "has not fallen") {
 			t.Errorf("of a lag that stays it says %v", r)
+		}
+
+		time.Sleep(time.Hour) // in which nothing is deleted
+		m.reported += 3600
+		if r := look(); r.State != Measured {
+			t.Errorf("of a lag that is there again after a rest it says %v", r)
+		}
+		if r := stays(); r.State != Unknown {
+			t.Errorf("of a lag that stays after a rest it says %v", r)
 		}
 	})
 }

@@ -18,7 +18,7 @@ type replica struct {
 	address string
 	named   bool // by somebody, not by the server that it replicates from
 	db      *sql.DB
-	since   time.Time // it is watched
+	since   time.Time // it is asked for our token, less the rests
 	course  course    // of its lag
 
 	mu   sync.Mutex
@@ -30,6 +30,7 @@ type replica struct {
 type shown struct {
 	failed   string    // why it has not answered the last question; empty if it has
 	answered time.Time // when it did last
+	quiet    time.Time // since when it has not, less the rests
 	self     bool      // it is the very server on which rows are deleted
 	ours     bool      // it has shown the token
 	number   uint64    // the last that came with it
@@ -49,6 +50,7 @@ const (
 
 func newReplica(address string, c *mysql.Config) *replica {
 	k := &replica{address: address, since: time.Now()}
+	k.quiet = k.since
 	c.Timeout, c.ReadTimeout, c.WriteTimeout = replicaTimeout, replicaTimeout, replicaTimeout
 	c.ConnectionAttributes = "program_name:ttlproxy"
 	c.Logger = &mysql.NopLogger{} // what goes wrong is in the reading
@@ -78,6 +80,22 @@ func (k *replica) begin() bool {
 	free := !k.busy
 	k.busy = true
 	return free
+}
+
+// rested is told that nobody was asked between a beat and now: nobody is judged by that time.
+func (k *replica) rested(last, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.since, k.quiet = without(k.since, last, now), without(k.quiet, last, now)
+}
+
+// without moves a beginning so that a rest is left out of the time since then. The last question before it counts as
+// long as it may have taken: otherwise one whose jobs are short would never be missed.
+func without(began, last, now time.Time) time.Time {
+	if began.After(last) {
+		return now
+	}
+	return now.Add(began.Sub(last) - patience)
 }
 
 // question is what a replica is asked.
@@ -159,13 +177,19 @@ func (k *replica) ask(ctx context.Context, q question) (there bool, err error) {
 		return false, err
 	}
 
+	return k.take(q, name, token, number), nil
+}
+
+// take notes an answer.
+func (k *replica) take(q question, name, token string, number uint64) (there bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.answered, k.self, k.failed = time.Now(), q.self != "" && name == q.self, ""
+	k.quiet = k.answered
 	if token == q.token && (!k.ours || number > k.number) {
 		k.ours, k.number, k.came = true, number, k.answered
 	}
-	return token == q.token && number >= q.number, nil
+	return token == q.token && number >= q.number
 }
 
 // look is what is known now.
@@ -181,7 +205,7 @@ func (k *replica) reading(s shown, lag, most time.Duration, hold bool) Reading {
 		Source: k.address, State: Measured, Unit: "ms", Threshold: float64(most.Milliseconds()),
 		Value: float64(lag.Milliseconds()), Hold: hold,
 	}
-	silent := time.Since(later(s.answered, k.since))
+	silent := time.Since(s.quiet)
 
 	switch {
 	case s.self:
@@ -201,13 +225,6 @@ func (k *replica) reading(s shown, lag, most time.Duration, hold bool) Reading {
 	}
 
 	return r
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // course is how a lag moves.
@@ -231,6 +248,9 @@ const (
 
 // judge says what to expect of a lag, and that it is not our doing.
 func (c *course) judge(r *Reading, lag, most time.Duration) {
+	if time.Since(c.at) > restsAfter {
+		c.highAt = time.Time{} // nobody knows what it did meanwhile
+	}
 	r.Ahead = c.ahead(lag, most)
 	if stuck := c.stuck(lag, most); stuck >= stuckAfter {
 		r.State = Unknown

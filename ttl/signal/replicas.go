@@ -30,6 +30,7 @@ type Replicas struct {
 	token  string
 	beats  []time.Time // when the row got its last numbers
 	number uint64      // of the last one
+	first  uint64      // that of the first one since the last rest
 
 	known   map[string]*replica
 	found   []Reading // what discovery says instead of a replica
@@ -61,6 +62,9 @@ const (
 	probeEvery = 50 * time.Millisecond
 	// lookFor is how long a reading waits for the fastest replicas.
 	lookFor = 100 * time.Millisecond
+	// restsAfter is how long after a beat the next one says that nothing was deleted meanwhile, and nobody asked: looks
+	// are never that far apart.
+	restsAfter = 2 * patience
 	// discoverEvery is how often the server is asked who replicates from it.
 	discoverEvery = 30 * time.Second
 )
@@ -78,8 +82,11 @@ func (r *Replicas) Read(ctx context.Context, l Look) ([]Reading, error) {
 	if err := r.choose(ctx, l); err != nil {
 		return nil, err
 	}
-	if len(r.known) == 0 || l.Idle {
+	if len(r.known) == 0 {
 		return r.found, nil
+	}
+	if l.Idle {
+		return r.atRest(), nil
 	}
 
 	if err := r.beat(ctx); err != nil {
@@ -98,13 +105,30 @@ func (r *Replicas) Read(ctx context.Context, l Look) ([]Reading, error) {
 	return all, nil
 }
 
-// lag is how far behind a replica is that has shown so much: as much as it was when its last number
-// came, or as old as the number is that has not come.
-func (r *Replicas) lag(k *replica, s shown) (lag time.Duration) {
-	if !s.ours {
-		return time.Since(later(k.since, r.beats[0]))
+// atRest says whom it would ask.
+func (r *Replicas) atRest() []Reading {
+	all := slices.Clone(r.found)
+	for address := range r.known {
+		all = append(all, Reading{
+			Source: address, State: NotSeen, Detail: "nothing is deleted; replicas are asked only while something is",
+		})
 	}
-	lag = s.came.Sub(r.beatAt(s.number))
+	return all
+}
+
+// lag is how far behind a replica is that has shown so much: as much as it was when its last number
+// came, or as old as the number is that has not come. What it showed before a rest says nothing about now, and when
+// a number from before came, nobody saw.
+func (r *Replicas) lag(k *replica, s shown) (lag time.Duration) {
+	resumed := r.beatAt(r.first)
+	switch {
+	case !s.ours:
+		return time.Since(k.since)
+	case s.answered.Before(resumed):
+		return time.Since(resumed)
+	case s.number >= r.first:
+		lag = s.came.Sub(r.beatAt(s.number))
+	}
 	if s.number < r.number {
 		lag = max(lag, time.Since(r.beatAt(s.number+1)))
 	}
@@ -123,9 +147,26 @@ func (r *Replicas) beat(ctx context.Context) error {
 		return fmt.Errorf("write the heartbeat: %w", err)
 	}
 	r.number++
+	r.resume()
 	r.beats = append(r.beats, time.Now())
 	r.beats = r.beats[max(0, len(r.beats)-keptBeats):]
 	return nil
+}
+
+// resume notes that this is the first beat since a rest, if it is.
+func (r *Replicas) resume() {
+	var last time.Time
+	if n := len(r.beats); n > 0 {
+		last = r.beats[n-1]
+	}
+	now := time.Now()
+	if now.Sub(last) <= restsAfter {
+		return
+	}
+	r.first = r.number
+	for _, k := range r.known {
+		k.rested(last, now)
+	}
 }
 
 // beatAt is when the row got a number; of one that is forgotten, when it got the oldest that is not.

@@ -39,6 +39,7 @@ func TestReplicaLag(t *testing.T) {
 			}
 
 			b.follows()
+			b.rests()
 			b.isMistaken()
 			b.isUnknown()
 		})
@@ -129,7 +130,7 @@ func (b *lagBed) follows() {
 
 	number := b.number
 	if all, err := b.Read(b.Context(), Look{Server: b.db, Settings: b.settings, Idle: true}); err != nil ||
-		len(all) != 0 || b.number != number {
+		len(all) != 1 || all[0].Source != address || all[0].State != NotSeen || b.number != number {
 		b.Errorf("while nothing is deleted: got %v, %v and %d beats", all, err, b.number-number)
 	}
 	b.settings[setting.ThrottleReplicaLag] = "0"
@@ -137,6 +138,32 @@ func (b *lagBed) follows() {
 		b.Errorf("turned off: got %v and %d beats", all, b.number-number)
 	}
 	b.settings[setting.ThrottleReplicaLag] = "1000"
+}
+
+// rests has nothing to delete for a while. Then the replica is not judged by the time in which nobody
+// asked it, although logging in takes longer than the first look waits.
+func (b *lagBed) rests() {
+	b.Helper()
+	connect, address := b.config.Connect, b.replica.Addr()
+	defer func() { b.config.Connect = connect }()
+	b.config.Connect = func(hostPort string) *mysql.Config {
+		c := connect(hostPort)
+		c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			<-time.After(3 * lookFor)
+			return new(net.Dialer).DialContext(ctx, network, address)
+		}
+		return c
+	}
+	b.settings[setting.ThrottleReplicas] = address
+	b.await(address, "its lag", func(r Reading) bool { return r.State == Measured })
+
+	b.known[address].db.SetMaxIdleConns(0) // a longer rest closes connections
+	<-time.After(fresh + patience)
+	first := b.read()
+	if len(first) != 1 || first[0].State == Unknown || first[0].Pressure() >= 1 {
+		b.Errorf("at the first look after a rest it says %v", first)
+	}
+	b.await(address, "its lag again", func(r Reading) bool { return r.State == Measured && r.Pressure() < 1 })
 }
 
 // isMistaken names servers that are not replicas of this one, and one that is.
@@ -165,10 +192,13 @@ func (b *lagBed) isMistaken() {
 	b.run(other, "DROP DATABASE watched", "DROP USER watcher@'%'")
 }
 
-// age makes the replicas' watch look longer than it is.
+// age makes it look as if a replica had been asked for long.
 func (b *lagBed) age(address string) {
 	long := time.Now().Add(-time.Minute)
-	b.known[address].since, b.beats[0] = long, long
+	k := b.known[address]
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.since, k.quiet = long, long
 }
 
 // isUnknown has one replica that says nothing and one whose driver breaks: the other is measured.
@@ -223,6 +253,143 @@ func TestReplicaWithoutAnAccount(t *testing.T) {
 	}
 }
 
+// restBed is a replica in virtual time.
+type restBed struct {
+	*testing.T
+	*Replicas
+	replica *replica
+}
+
+func newRestBed(t *testing.T) *restBed {
+	r := NewReplicas(ReplicaConfig{Beat: func(context.Context, string, uint64) error { return nil }})
+	k := newReplica("db2:3306", mysql.NewConfig())
+	k.named, r.known[k.address] = true, k
+	t.Cleanup(r.Close)
+	return &restBed{t, r, k}
+}
+
+// job looks so often, twice a second, and returns what is said at first and at last.
+func (b *restBed) job(looks int, answer func()) (first, last Reading) {
+	b.Helper()
+	for n := range looks {
+		if err := b.beat(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		time.Sleep(lookFor)
+		answer()
+		s := b.replica.look()
+		last = b.replica.reading(s, b.lag(b.replica, s), time.Second, true)
+		if n == 0 {
+			first = last
+		}
+		time.Sleep(probeFor - lookFor)
+	}
+	return first, last
+}
+
+// owes is a replica that does not answer.
+func (*restBed) owes() {}
+
+// shows is one that lacks so many of the last numbers.
+func (b *restBed) shows(lacks uint64) func() {
+	return func() { b.replica.take(question{token: b.token}, "", b.token, b.number-min(lacks, b.number-1)) }
+}
+
+// strange is one that shows another's.
+func (b *restBed) strange() { b.replica.take(question{token: b.token}, "", "another", 1000) }
+
+// TestRestIsNoSilence: a replica is judged by the time in which it was asked. While nothing is deleted no
+// answer that it owes grows old, and no number that it has not shown; but one that owes an answer at each
+// of many short jobs is missed.
+func TestRestIsNoSilence(t *testing.T) {
+	t.Parallel()
+	const rest = 3 * time.Hour
+	for name, run := range map[string]func(*restBed){
+		"one that was up to date": func(b *restBed) {
+			b.job(10, b.shows(0))
+			time.Sleep(rest)
+			b.isLate("at first", first(b.job(1, b.owes)), 100)
+		},
+		"one that was behind": func(b *restBed) {
+			b.job(10, b.shows(4))
+			time.Sleep(rest)
+			b.isLate("at first", first(b.job(1, b.owes)), 100)
+		},
+		"one that has come up meanwhile": func(b *restBed) {
+			b.job(10, b.shows(4))
+			time.Sleep(rest)
+			b.isLate("at first", first(b.job(1, b.shows(1))), 100)
+		},
+		"one that has been behind all the time": func(b *restBed) {
+			b.job(10, b.shows(4))
+			time.Sleep(rest)
+			if r := first(b.job(1, b.shows(2))); r.State != Measured || r.Value < float64(rest.Milliseconds()) {
+				b.Errorf("it says %v", r)
+			}
+		},
+		"one that hangs afterwards": func(b *restBed) {
+			b.job(10, b.shows(0))
+			time.Sleep(rest)
+			if r, _ := b.job(1, b.owes); r.State != Measured || r.Pressure() > 1 {
+				b.Errorf("at first it says %v", r)
+			}
+			if _, r := b.job(4, b.owes); r.State != Measured || r.Pressure() <= 1 {
+				b.Errorf("two seconds later it says %v", r)
+			}
+			if _, r := b.job(4, b.owes); r.State != Unknown || !strings.Contains(r.Detail, "it has not answered for 4s") {
+				b.Errorf("four seconds later it says %v", r)
+			}
+		},
+		"one that was named long ago": func(b *restBed) {
+			time.Sleep(rest)
+			if r := first(b.job(1, b.owes)); r.State != NotSeen {
+				b.Errorf("at first it says %v", r)
+			}
+			if _, r := b.job(8, b.owes); r.State != Unknown {
+				b.Errorf("seconds later it says %v", r)
+			}
+		},
+		"one that never answers": func(b *restBed) {
+			var states []State
+			for range 5 {
+				r, _ := b.job(1, b.owes)
+				states = append(states, r.State)
+				time.Sleep(rest)
+			}
+			if got := fmt.Sprint(states); got != "[not seen not seen not seen unknown unknown]" {
+				b.Errorf("it is %s", got)
+			}
+		},
+		"another's": func(b *restBed) {
+			time.Sleep(rest)
+			b.isLate("at first", first(b.job(10, b.strange)), 100)
+			time.Sleep(rest)
+			r, last := b.job(14, b.strange)
+			if r.State != Measured || r.Value > 6000 {
+				b.Errorf("after a rest it says %v", r)
+			}
+			if last.State != Unknown || !strings.Contains(last.Detail, "not shown our heartbeat for 11s") {
+				b.Errorf("seconds later it says %v", last)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { run(newRestBed(t)) })
+		})
+	}
+}
+
+func first(first, _ Reading) Reading { return first }
+
+// isLate demands that a replica is measured to be behind by so many milliseconds.
+func (b *restBed) isLate(when string, r Reading, ms float64) {
+	b.Helper()
+	if r.State != Measured || r.Value != ms {
+		b.Errorf("%s it says %v, want %v ms", when, r, ms)
+	}
+}
+
 // TestCourse: a lag that grows presses before it is too long, one that falls does not before it is
 // short, and one that does neither for minutes is not our doing.
 func TestCourse(t *testing.T) {
@@ -265,16 +432,29 @@ func TestStuckLagIsUnknown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := &replica{address: "db2:3306", named: true}
-		var got []string
-		for range 8 {
-			time.Sleep(time.Minute)
-			r := k.reading(shown{answered: time.Now(), ours: true}, 5*time.Second, time.Second, true)
-			got = append(got, fmt.Sprint(r.State, " ", r.Pressure() > 1e9))
+		look := func() (r Reading) {
+			for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
+				now := time.Now()
+				r = k.reading(shown{answered: now, quiet: now, ours: true}, 5*time.Second, time.Second, true)
+			}
+			return r
+		}
+		minutes := func() string {
+			var got []string
+			for range 8 {
+				r := look()
+				got = append(got, fmt.Sprint(r.State, " ", r.Pressure() > 1e9))
+			}
+			return strings.Join(got, ", ")
 		}
 		want := "measured false, measured false, measured false, measured false, measured false, " +
 			"unknown true, unknown true, unknown true"
-		if all := strings.Join(got, ", "); all != want {
+		if all := minutes(); all != want {
 			t.Errorf("got %s, want %s", all, want)
+		}
+		time.Sleep(time.Hour)
+		if all := minutes(); all != want {
+			t.Errorf("after a rest: got %s, want %s", all, want)
 		}
 	})
 }
