@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -80,10 +81,16 @@ const nobody = "hardly anybody else is at work"
 // Name is what readings and settings call it.
 func (*Application) Name() string { return "application" }
 
-// Look asks the server, and reports whether others are at work. A thorough look costs more and sees more.
-func (a *Application) Look(ctx context.Context, server Querier, thorough bool) bool {
+// Look asks the server, and reports whether others are at work. A thorough look costs more and sees more. No Watch
+// stands around it, so that it looks after itself: a panic is a question without an answer.
+func (a *Application) Look(ctx context.Context, server Querier, thorough bool) (atWork bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	defer func() {
+		if broken := recover(); broken != nil {
+			a.failed, atWork = brief(fmt.Sprintf("it failed: %v", broken)), a.atWork()
+		}
+	}()
 
 	now := time.Now()
 	if a.asked.IsZero() {
@@ -93,7 +100,7 @@ func (a *Application) Look(ctx context.Context, server Querier, thorough bool) b
 	defer cancel()
 	perSecond, known, err := a.measure(asking, server, thorough)
 	if err != nil {
-		a.failed = err.Error()
+		a.failed = brief(err.Error())
 		return a.atWork()
 	}
 

@@ -75,6 +75,29 @@ func TestApplicationInDoubt(t *testing.T) {
 	})
 }
 
+// breaks is a server of which asking breaks.
+type breaks struct{ Querier }
+
+func (breaks) QueryRowContext(context.Context, string, ...any) *sql.Row { panic("nil map") }
+
+// TestApplicationThatBreaks: a look that panics is one without an answer, and the next one is made all the same.
+func TestApplicationThatBreaks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := &Application{present: time.Now().Add(-time.Hour)}
+		if a.Look(t.Context(), breaks{}, false) {
+			t.Error("one look that breaks is a doubt")
+		}
+		time.Sleep(fresh + time.Millisecond)
+		if !a.Look(t.Context(), breaks{}, true) || !a.AtWork() {
+			t.Error("although looking breaks nobody is at work")
+		}
+		if r := a.Reading(); r.State != Unknown || r.Detail != "it failed: nil map" {
+			t.Errorf("it says %v", r)
+		}
+	})
+}
+
 // TestHardlyLookedAt: of a server on which a look takes long, or that is not glanced at, whoever is at work on a few
 // connections is seen at every look, and who does little at none.
 func TestHardlyLookedAt(t *testing.T) {
