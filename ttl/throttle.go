@@ -165,8 +165,9 @@ func (t *throttler) run(ctx context.Context) {
 		case !t.busy():
 			t.rest(ctx, leads)
 		case leads || !t.follow(ctx):
+			next := time.Now().Add(every)
 			t.lead(ctx)
-			waiting, end := context.WithTimeout(ctx, every)
+			waiting, end := context.WithDeadline(ctx, next)
 			t.glance(ctx, waiting)
 			end()
 			continue

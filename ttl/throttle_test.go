@@ -204,6 +204,56 @@ func TestOneBudgetForAll(t *testing.T) {
 	})
 }
 
+// slowly is a signal that takes as long as the probe does.
+type slowly struct {
+	loaded
+	looks atomic.Int64
+}
+
+func (s *slowly) Read(ctx context.Context, l signal.Look) ([]signal.Reading, error) {
+	s.looks.Add(1)
+	time.Sleep(400 * time.Millisecond)
+	return s.loaded.Read(ctx, l)
+}
+
+// published counts what is told of clients.
+type published struct {
+	board
+	times atomic.Int64
+}
+
+func (p *published) SetSuffered(context.Context, uint64, catalog.Suffered) error {
+	p.times.Add(1)
+	return nil
+}
+
+// TestTwiceASecond: while there is work, the node that leads looks twice a second and tells as often what its clients
+// have suffered, however long signals and the catalog take within that.
+func TestTwiceASecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, b := &slowly{loaded: loaded{load: func() float64 { return 0 }}}, &published{board: board{slow: 50 * time.Millisecond}}
+		n := newNode(1, &b.board, s)
+		n.store = b
+		var errors uint64
+		n.suffers = func() catalog.Suffered {
+			errors++
+			return catalog.Suffered{LockErrors: errors}
+		}
+		ctx, end := context.WithCancel(t.Context())
+		go n.run(ctx)
+		time.Sleep(time.Minute)
+		looks, told := s.looks.Load(), b.times.Load()
+		time.Sleep(time.Minute)
+		looks, told = s.looks.Load()-looks, b.times.Load()-told
+		if looks < 118 || looks > 120 || told < 118 || told > 120 {
+			t.Errorf("in a minute it has looked %d times and told %d times, want 120", looks, told)
+		}
+		end()
+		time.Sleep(time.Second)
+	})
+}
+
 // TestWhoDecides: when the node that decides dies, another one does, seconds later; and a node that
 // cannot ask goes down to the floor.
 func TestWhoDecides(t *testing.T) {

@@ -32,8 +32,9 @@ const (
 	// probesEach are made in a look while something is deleted, so far apart that one stall does not delay them all.
 	probesEach = 4
 	probesGap  = 100 * time.Millisecond
-	// probesUntil is how long after the beginning of a look none is begun any more.
-	probesUntil = 600 * time.Millisecond
+	// probesUntil is how long after the beginning of a look none is begun any more: one that stands still for a
+	// tenth of a second has ended when the next look begins.
+	probesUntil = 400 * time.Millisecond
 	// leastProbe is by how much a probe may always take longer than usual.
 	leastProbe = 0.5 // ms
 	// stall is how long a change takes at least that stood in a queue which did not move.
@@ -125,13 +126,16 @@ func (p *Probe) once(ctx context.Context) (time.Duration, error) {
 // several is how many milliseconds a change takes on average, and how long the longest took.
 func (p *Probe) several(ctx context.Context, most int) (mean float64, longest time.Duration, err error) {
 	began, n, sum := time.Now(), 0, time.Duration(0)
-	for n < most && time.Since(began) < probesUntil && ctx.Err() == nil {
+	for ctx.Err() == nil {
 		took, err := p.once(ctx)
 		if err != nil {
 			return 0, 0, err
 		}
 		n, sum, longest = n+1, sum+took, max(longest, took)
 		p.count(took)
+		if n == most || time.Since(began)+probesGap >= probesUntil {
+			break
+		}
 
 		timer := time.NewTimer(probesGap)
 		select {

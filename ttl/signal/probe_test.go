@@ -43,6 +43,9 @@ func TestProbe(t *testing.T) {
 					if err != nil || len(all) != 1 {
 						t.Fatalf("it says %v (%v)", all, err)
 					}
+					if took := time.Since(began); took > 500*time.Millisecond && name != "hanging" {
+						t.Errorf("a look takes %v, until after the next one", took)
+					}
 					time.Sleep(max(0, 500*time.Millisecond-time.Since(began)))
 					return all[0]
 				}
