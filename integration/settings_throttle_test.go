@@ -340,28 +340,28 @@ func (s *trial) atWork() (stop func()) {
 
 // shownReading is a line of SHOW TTL THROTTLE.
 type shownReading struct {
-	source                 string
-	state                  string // empty if it is not shown
-	value, threshold, held float64
-	secondsOld             float64
+	state                       string // empty if it is not shown
+	value, threshold, age, held float64
+	source, unit, detail, node  string
 }
 
 func (s *trial) reading(signal string) (r shownReading) {
 	s.Helper()
+	var name string
 	var value, threshold sql.NullFloat64
-	var source sql.NullString
-	var rest sql.RawBytes
+	var source, unit, detail sql.NullString
 	rows, err := s.db.QueryContext(s.Context(), "SHOW TTL THROTTLE LIKE '"+signal+"'")
 	if err != nil {
 		s.Fatal(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := rows.Scan(&rest, &source, &r.state, &value, &threshold, &rest, &r.secondsOld, &r.held, &rest,
-			&rest); err != nil {
+		err := rows.Scan(&name, &source, &r.state, &value, &threshold, &unit, &r.age, &r.held, &detail, &r.node)
+		if err != nil {
 			s.Fatal(err)
 		}
-		r.source, r.value, r.threshold = source.String, value.Float64, threshold.Float64
+		r.value, r.threshold = value.Float64, threshold.Float64
+		r.source, r.unit, r.detail = source.String, unit.String, detail.String
 	}
 	if err := rows.Err(); err != nil {
 		s.Fatal(err)
