@@ -314,8 +314,8 @@ func (h *longHistory) look(ctx context.Context) error {
 	for _, list := range []string{
 		"TABLES", "JOBS", "TASKS", "HISTORY LIMIT 40", "HISTORY FOR soak.t0 LIMIT 40",
 		"HISTORY FOR soak.t7 WHERE Rows_deleted > 5 LIMIT 1", "ERRORS", "NODES", "EVENTS LIMIT 40", "STATUS",
-		"VARIABLES", "JOBS FOR soak.t7", "TABLES FOR soak.t0", "PARTITIONS FOR soak.t0", "PARTITIONS", "THROTTLE",
-		"SESSIONS", "TRUST",
+		"VARIABLES", "JOBS FOR soak.t7", "TABLES FOR soak.t0", "PARTITIONS FOR soak.t0", "THROTTLE",
+		"SESSIONS",
 	} {
 		measure("SHOW TTL "+list, showEvery, func() error { return h.show(ctx, "SHOW TTL "+list) })
 	}
