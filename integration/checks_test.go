@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
@@ -30,10 +31,10 @@ func TestChecksOfAnOperator(t *testing.T) {
 			address := strings.TrimPrefix(web.URL, "http://")
 
 			server := mysqltest.Start(t, flavour)
-			execAll(t, server.Open(t, ""), "CREATE DATABASE ops", "CREATE TABLE ops.app (pressure DOUBLE)",
-				"INSERT INTO ops.app VALUES (0.5)")
+			execAll(t, server.Open(t, ""), "CREATE DATABASE ops", "CREATE TABLE ops.app (pressure DOUBLE, takes INT)",
+				"INSERT INTO ops.app VALUES (0.5, 0)")
 			s := newTrialOn(t, server, "--throttle-url=http://ops:secret@"+address+"/may-delete?now",
-				"--throttle-query=SELECT pressure FROM ops.app")
+				"--throttle-query=SELECT pressure + SLEEP(takes) FROM ops.app")
 			s.sql("SET GLOBAL ttl_brake_percent = 100, " + strings.Join(mysqltest.Signals, " = 0, ") + " = 0")
 
 			s.wait("the checks to be shown at rest", func() bool {
@@ -57,6 +58,7 @@ func TestChecksOfAnOperator(t *testing.T) {
 				return s.speed() < 20 && strings.Contains(s.verdict(), "held back by query: 4 > 1") && s.reading("query").held > 0
 			})
 			execAll(t, s.direct, "UPDATE ops.app SET pressure = 0")
+			s.queryHangs()
 
 			status.Store(http.StatusServiceUnavailable)
 			s.wait("the address to stop deletion", func() bool {
@@ -68,4 +70,24 @@ func TestChecksOfAnOperator(t *testing.T) {
 			s.wait("deletion to resume", func() bool { return s.speed() == 100 && !s.still() })
 		})
 	}
+}
+
+// queryHangs makes the query take a minute: it becomes unknown, and however long that lasts the server is not left with
+// one question after the other that nobody waits for.
+func (s *trial) queryHangs() {
+	s.Helper()
+	execAll(s.T, s.direct, "UPDATE ops.app SET takes = 60")
+	most := 0
+	for began := time.Now(); time.Since(began) < 10*time.Second || s.reading("query").state != "unknown"; {
+		if time.Since(began) > mysqltest.Patience {
+			s.Fatalf("it says %+v", s.reading("query"))
+		}
+		most = max(most, s.number("SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT pressure%%'"))
+		time.Sleep(100 * time.Millisecond)
+	}
+	if most < 1 || most > 3 {
+		s.Errorf("of a query that hangs the server has %d", most)
+	}
+	execAll(s.T, s.direct, "UPDATE ops.app SET takes = 0")
+	s.wait("the query to be answered", func() bool { return s.reading("query").state == "measured" })
 }

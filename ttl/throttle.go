@@ -112,7 +112,7 @@ type throttler struct {
 
 // throttles keeps the node's speed until ctx ends.
 func (e *Engine) throttles(ctx context.Context) error {
-	connector, err := catalog.Connector(signal.Bounded(e.cfg.Backend))
+	connector, err := catalog.Connector(signal.Bounded(e.cfg.Backend), signal.EndQuestions)
 	if err != nil {
 		return err
 	}

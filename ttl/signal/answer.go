@@ -17,6 +17,14 @@ const mostAnswer = 64 << 10
 // mostText is how much of a text that was answered is passed on.
 const mostText = 500
 
+// A server goes on with a question for long after whoever asked has hung up, so that one that hangs would have more and
+// more of them, each on a connection of its own. So it has to end them itself, and to wait no longer for a lock. What
+// stands in comments is for one of the servers.
+const endsItself = "1 /*M!100600 , max_statement_time = 1 */ /*!80000 , max_execution_time = 1000 */"
+
+// EndQuestions makes the server end each question of a session after a second.
+const EndQuestions = "SET SESSION lock_wait_timeout = " + endsItself
+
 // Bounded is the same account, whose connections end with an answer that is too long.
 func Bounded(cfg *mysql.Config) *mysql.Config {
 	cfg = cfg.Clone()

@@ -52,6 +52,7 @@ func newReplica(address string, c *mysql.Config) *replica {
 	k := &replica{address: address, since: time.Now()}
 	k.quiet = k.since
 	c.Timeout, c.ReadTimeout, c.WriteTimeout = replicaTimeout, replicaTimeout, replicaTimeout
+	c.Params = map[string]string{"lock_wait_timeout": endsItself}
 	c.ConnectionAttributes = "program_name:ttlproxy"
 	c.Logger = &mysql.NopLogger{} // what goes wrong is in the reading
 	connector, err := mysql.NewConnector(Bounded(c))

@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,6 +42,7 @@ func TestReplicaLag(t *testing.T) {
 
 			b.follows()
 			b.rests()
+			b.hangs()
 			b.isMistaken()
 			b.isUnknown()
 		})
@@ -166,6 +169,66 @@ func (b *lagBed) rests() {
 	b.await(address, "its lag again", func(r Reading) bool { return r.State == Measured && r.Pressure() < 1 })
 }
 
+// mostTook is how long a question may take: a second, and what a busy machine adds.
+const mostTook = 3 * replicaTimeout
+
+// hangs has a replica whose heartbeat is locked, so that no question is answered: each ends within its second, and
+// however long that goes on the replica has no more than two connections of ours.
+func (b *lagBed) hangs() {
+	b.Helper()
+	address := b.replica.Addr()
+	admin := b.replica.Open(b.T, "")
+	b.applier("STOP")
+	lock, err := admin.Conn(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer lock.Close()
+	if _, err := lock.ExecContext(b.Context(), "LOCK TABLES watched.heartbeat WRITE"); err != nil {
+		b.Fatal(err)
+	}
+
+	for range 8 {
+		if took := b.asks(address); took > mostTook {
+			b.Errorf("a question that is not answered takes %v", took)
+		}
+		var n int
+		if err := admin.QueryRowContext(b.Context(),
+			"SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'watcher'").Scan(&n); err != nil {
+			b.Fatal(err)
+		}
+		if n > replicaConnections {
+			b.Errorf("a replica that hangs has %d connections", n)
+		}
+	}
+	b.await(address, "that it does not answer", func(r Reading) bool { return r.State == Unknown })
+
+	if _, err := lock.ExecContext(b.Context(), "UNLOCK TABLES"); err != nil {
+		b.Fatal(err)
+	}
+	b.applier("START")
+	b.await(address, "its lag again", func(r Reading) bool { return r.State == Measured && r.Pressure() < 1 })
+}
+
+// asks reads once, which takes no longer than for others, and returns how long one replica's question took.
+func (b *lagBed) asks(address string) (took time.Duration) {
+	b.Helper()
+	began := time.Now()
+	b.read()
+	if took := time.Since(began); took > mostTook {
+		b.Errorf("a look takes %v", took)
+	}
+	for k := b.known[address]; ; {
+		k.mu.Lock()
+		busy := k.busy
+		k.mu.Unlock()
+		if !busy || time.Since(began) > time.Minute {
+			return time.Since(began)
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
 // isMistaken names servers that are not replicas of this one, and one that is.
 func (b *lagBed) isMistaken() {
 	b.Helper()
@@ -204,13 +267,8 @@ func (b *lagBed) age(address string) {
 // isUnknown has one replica that says nothing and one whose driver breaks: the other is measured.
 func (b *lagBed) isUnknown() {
 	b.Helper()
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer silent.Close()
-
-	mute, broken := silent.Addr().String(), "broken:3306"
+	mute, connections := saysNothing(b.T)
+	broken := "broken:3306"
 	b.settings[setting.ThrottleReplicas] = mute + "," + broken + "," + b.replica.Addr()
 	connect := b.config.Connect
 	b.config.Connect = func(hostPort string) *mysql.Config {
@@ -222,18 +280,49 @@ func (b *lagBed) isUnknown() {
 	}
 
 	b.read()
-	b.age(mute)
 	b.age(broken)
-	b.await(mute, "nothing", func(r Reading) bool {
-		return r.State == Unknown && strings.Contains(r.Detail, "it has not answered for")
-	})
 	b.await(broken, "that it is broken", func(r Reading) bool {
 		return r.State == Unknown && strings.Contains(r.Detail, "it breaks")
 	})
-	b.await(b.replica.Addr(), "its lag all the same", func(r Reading) bool { return r.State == Measured })
-	if n := b.known[b.replica.Addr()].db.Stats().MaxOpenConnections; n != 2 {
-		b.Errorf("a replica may have %d connections", n)
+	for range 4 {
+		if took := b.asks(mute); took > mostTook {
+			b.Errorf("a question to one that says nothing takes %v", took)
+		}
 	}
+	b.await(mute, "nothing", func(r Reading) bool {
+		return r.State == Unknown && strings.Contains(r.Detail, "it has not answered for")
+	})
+	b.await(b.replica.Addr(), "its lag all the same", func(r Reading) bool { return r.State == Measured })
+	if n := connections(); n < 1 || n > replicaConnections {
+		b.Errorf("one that says nothing had %d connections at a time", n)
+	}
+}
+
+// saysNothing is the address of somebody who accepts connections, and how many there were at a time.
+func saysNothing(t *testing.T) (address string, most func() int64) {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+
+	var open, highest atomic.Int64
+	go func() { // until l is closed
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			highest.Store(max(highest.Load(), open.Add(1)))
+			go func() { // until it is hung up
+				_, _ = io.Copy(io.Discard, conn)
+				conn.Close()
+				open.Add(-1)
+			}()
+		}
+	}()
+	return l.Addr().String(), highest.Load
 }
 
 // TestReplicaWithoutAnAccount: who is named is unknown, and nobody else is looked for.
