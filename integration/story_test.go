@@ -52,6 +52,7 @@ func TestStories(t *testing.T) {
 				"start":   command((*story).start),
 				"finish":  run((*story).finish),
 				"leave":   command((*story).leave),
+				"page":    command((*story).page),
 				"tools":   command((*story).tools),
 			},
 		})
