@@ -426,6 +426,36 @@ func TestTheNoteOfAnAlter(t *testing.T) {
 	})
 }
 
+// TestColumnsThatTellNoAgeAreWarnedOf: a column without a date in most rows is rarely the one that was meant. EXPLAIN
+// says so, in both forms, and the answer to the declaration.
+func TestColumnsThatTellNoAgeAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		b.declare(t, "orders")
+		b.fill(t, "orders", 50, 50, 50, 50, 50, 50, 1)
+		run(t, b.db, "INSERT INTO "+b.schema+".orders (id, at) VALUES (11, NULL), (12, NULL), (13, NULL),"+
+			" (14, '1969-01-01'), (15, '1969-01-01'), (16, '1969-01-01'), (17, '1969-01-01')") // half of the rows
+		const warning = "most of the rows never expire: is at the column that tells their age?"
+		warned := func(most bool) {
+			t.Helper()
+			run(t, db, "ALTER TABLE orders TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC'")
+			for query, want := range map[string]string{
+				"SHOW WARNINGS":                  "Warning|1003|" + warning,
+				"EXPLAIN TTL orders":             "warning|" + warning,
+				"EXPLAIN FORMAT=JSON TTL orders": `"` + warning + `"`,
+			} {
+				if got := strings.Join(rows(t, db, query), "\n"); strings.Contains(got, want) != most {
+					t.Errorf("most never expire: %v; %s: got %s", most, query, got)
+				}
+			}
+		}
+
+		warned(false)
+		run(t, b.db, "INSERT INTO "+b.schema+".orders (id, at) VALUES (18, NULL)")
+		warned(true)
+	})
+}
+
 // TestExplainShowsBothWindows: the one of the table, and the one of all tables while there is one.
 func TestExplainShowsBothWindows(t *testing.T) {
 	t.Parallel()

@@ -101,8 +101,8 @@ func attributes(kind byte, text string) []byte {
 }
 
 // sendRaw sends commands in one piece, each without waiting for the answer to the one before, and
-// reads until the server has had enough.
-func (t *theatre) sendRaw(account, schema string, caps wire.Capability, commands [][]byte) {
+// reads until the server has had enough. The account has no password.
+func (t *theatre) sendRaw(account, schema string, caps wire.Capability, commands [][]byte) (answers []byte) {
 	t.Helper()
 	c, err := net.Dial("tcp", t.addr)
 	if err != nil {
@@ -155,8 +155,9 @@ func (t *theatre) sendRaw(account, schema string, caps wire.Capability, commands
 		}
 	}
 
-	go c.Write(out)        // it may be cut off
-	io.Copy(io.Discard, c) // the server ends it, in its way
+	go c.Write(out)            // it may be cut off
+	answers, _ = io.ReadAll(c) // the server ends it, in its way
+	return answers
 }
 
 // allPolicies says of each in what state it is.

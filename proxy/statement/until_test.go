@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
 // TestPauseUntilIsReadTheSameEverywhere: what a server would make of a time is nothing to go by.
@@ -62,6 +63,36 @@ func TestPauseUntilInAZoneOfTheServer(t *testing.T) {
 			run(t, db, "PAUSE TTL FOR orders UNTIL '"+at+"'")
 			if got := rows(t, db, "SHOW TTL JOBS FOR orders WHERE Verdict LIKE '%until "+at+"%'"); len(got) != 1 {
 				t.Errorf("until %s in SYSTEM: got %q", at, rows(t, db, "SHOW TTL JOBS FOR orders"))
+			}
+		}
+	})
+}
+
+// TestPauseAnswersInTheZoneOfTheSession: until when is in the text of the OK, which few clients show.
+func TestPauseAnswersInTheZoneOfTheSession(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.exec("CREATE TABLE t" + hourlyTable)
+		const account = "raw_pauses"
+		for _, statement := range []string{
+			"DROP USER IF EXISTS " + account, "CREATE USER " + account + " IDENTIFIED BY ''",
+			"GRANT ALL ON " + t.schema + ".* TO " + account,
+		} {
+			if _, err := t.direct.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Cleanup(func() { t.direct.Exec("DROP USER IF EXISTS " + account) })
+
+		answers := t.sendRaw(account, t.schema, 0, [][]byte{
+			command(wire.Query, "SET time_zone = '+05:30'"),
+			command(wire.Query, "PAUSE TTL FOR t UNTIL '2037-01-02 03:04:05+00:00'"),
+			command(wire.Query, "SET time_zone = '-03:00'"),
+			command(wire.Query, "PAUSE TTL FOR t UNTIL '2037-01-02 03:04:05'"),
+		})
+		for _, until := range []string{"2037-01-02 08:34:05+05:30", "2037-01-02 03:04:05-03:00"} {
+			want := "Paused: `" + t.schema + "`.`t`, until " + until
+			if !strings.Contains(string(answers), want) {
+				t.Errorf("got %q, want %s", answers, want)
 			}
 		}
 	})
