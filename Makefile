@@ -16,16 +16,24 @@ LOGINTIME   ?= 2m
 NOWTIME     ?= 1m
 QUEUETIME   ?= 3m
 QUEUEROWS   ?= 300000
+# Where the program is compiled and not tested.
+CROSS       := linux/arm64 darwin/arm64 freebsd/amd64 openbsd/amd64 netbsd/amd64
 # The packages whose tests take longest, so that they begin first and none is left alone at the end.
 SLOW        := ./integration ./proxy/statement ./ttl ./integration/wire ./catalog ./integration/clients ./ttl/work ./ttl/signal ./proxy ./sandbox ./ttl/plan
 
-.PHONY: help build install demo unit test race e2e fuzz bench bench-delete bench-foreground bench-proxy suites soak soak-tables soak-locked soak-history bench-now lint fmt vuln tidy docs chaos chaos-queue galera group peers logins restarts wire mutants clients browser check-all up down
+.PHONY: help build cross install demo unit test race e2e fuzz bench bench-delete bench-foreground bench-proxy suites soak soak-tables soak-locked soak-history bench-now lint fmt vuln tidy docs chaos chaos-queue galera group peers logins restarts wire mutants clients browser check-all up down
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build the program into bin/
 	go build -trimpath -o $(BIN)/ ./cmd/...
+
+cross: ## compile the program for systems on which it is not tested
+	@for system in $(CROSS); do \
+	  echo "$$system"; \
+	  CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} go build -trimpath ./cmd/... || exit 1; \
+	done
 
 install: build ## put the program into PREFIX/bin (PREFIX=/usr/local)
 	install -D -m 755 $(BIN)/ttlproxy $(DESTDIR)$(PREFIX)/bin/ttlproxy
@@ -140,7 +148,7 @@ clients: ## drivers and frameworks in Node, Python, PHP, Java, Ruby and C, and t
 browser: ## the status page in a Chromium without a window, with a real engine behind it
 	@scripts/browser.sh
 
-check-all: build tidy lint race test fuzz chaos galera group peers logins restarts wire mutants clients browser vuln soak suites ## the slow matrix: everything above, with fuzzing
+check-all: build cross tidy lint race test fuzz chaos galera group peers logins restarts wire mutants clients browser vuln soak suites ## the slow matrix: everything above, with fuzzing
 
 up: ## docker compose: databases and proxies, for trying things out
 	docker compose up --build --wait

@@ -61,3 +61,37 @@ func TestContainersTrustTheirCheckout(t *testing.T) {
 		}
 	}
 }
+
+// TestSystemsAreCompiledEveryNight: the page on compatibility names the systems for which the program is compiled, which
+// happens every night and before a release.
+func TestSystemsAreCompiledEveryNight(t *testing.T) {
+	t.Parallel()
+
+	names := map[string]string{
+		"linux/arm64": "Linux on arm64", "darwin/arm64": "macOS", "freebsd/amd64": "FreeBSD", "openbsd/amd64": "OpenBSD",
+		"netbsd/amd64": "NetBSD",
+	}
+	page, err := os.ReadFile("reference/compatibility.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, systems, _ := strings.Cut(string(page), "## Systems")
+	list := targets(t, "../Makefile", `(?m)^CROSS +:= (.*)$`)
+	if len(list) != 1 || len(strings.Fields(list[0])) != len(names) {
+		t.Fatalf("the Makefile compiles for %q, want %d systems", list, len(names))
+	}
+	for _, system := range strings.Fields(list[0]) {
+		if name := names[system]; name == "" || !strings.Contains(systems, name) {
+			t.Errorf("the page does not name %s (%s)", system, name)
+		}
+	}
+
+	for path, pattern := range map[string]string{
+		"../.github/workflows/nightly.yml": `(?m)target: \[.*\b(cross)\b`, "../Makefile": `(?m)^check-all:.* (cross)\b`,
+	} {
+		if len(targets(t, path, pattern)) != 1 || !strings.Contains(systems, "every night") {
+			t.Errorf("%s does not make cross, or the page does not say that it is made every night", path)
+		}
+	}
+}
