@@ -210,7 +210,7 @@ var brakeTrials = map[string]func(*trial){
 		s.stopsAndGoes("SET GLOBAL ttl_allow_replica = OFF", "SET GLOBAL ttl_allow_replica = ON")
 	},
 	// The proxy that looks after the catalog remembers it and is excepted.
-	// TestStaleCatalogIsHeldByAProxyWithoutMemory has one that does not.
+	// TestStaleCatalogIsHeldByAProxyWithoutMemory and the story catalog_stale have one that does not.
 	setting.StaleHold: func(s *trial) {
 		s.sql("SET GLOBAL ttl_stale_hold = '1s'")
 		s.running(slowly)

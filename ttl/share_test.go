@@ -1,6 +1,7 @@
 package ttl
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,6 +28,55 @@ func (f *fixture) consent(p catalog.Policy, c catalog.Consent) {
 	if _, err := f.Store.Consent(f.T.Context(), "test", p.ID, p.Version, c); err != nil {
 		f.T.Fatal(err)
 	}
+}
+
+// TestHeldTablesDelayNoOther: while more tables wait for approval than jobs are started side by side or workers there
+// are, each job of every other table starts at the very moment at which it is due, and ends.
+func TestHeldTablesDelayNoOther(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.set(setting.BrakePercent, "20") // half of the rows are due in each table
+		f.set(setting.BrakeRows, "1000")  // which are few in some of them
+		const held, others, due, rows = mostStarters + 4, 3, 1200, 10
+		for i := range held { // by name and by age before all others
+			f.Fill(fmt.Sprint("a", i), 2*due)
+			f.DeclareEvery(fmt.Sprint("a", i), "1h")
+		}
+		for i := range others {
+			f.Fill(fmt.Sprint("b", i), 2*rows)
+			f.DeclareEvery(fmt.Sprint("b", i), "1h")
+		}
+
+		for round, at := range []string{"05-10 12:00:00", "05-10 13:00:00", "05-10 14:00:00", "05-10 15:00:00"} {
+			m := f.at(utc(at))
+			m.pass()
+			m.close()
+
+			jobs := "SELECT COUNT(*) FROM {t}_c.job_history WHERE table_name LIKE 'b%' AND state = 'finished'" +
+				" AND deleted = " + strconv.Itoa(rows)
+			if n := f.Number(f.In(jobs)); n != (round+1)*others {
+				t.Errorf("%s: %d jobs have deleted their rows so far, want %d", at, n, (round+1)*others)
+			}
+			if n := f.Number(f.In(jobs + " AND created_at = '2027-" + at + "'")); n != others {
+				t.Errorf("%s: %d of %d jobs have started when they were due", at, n, others)
+			}
+			waiting := "SELECT COUNT(*) FROM {t}_c.job WHERE table_name LIKE 'a%' AND state = 'needs approval'"
+			if n := f.Number(f.In(waiting)); n != held {
+				t.Errorf("%s: %d tables wait for approval, want %d", at, n, held)
+			}
+			for i := range held {
+				if left := f.Rows(fmt.Sprint("a", i)); left != strconv.Itoa(2*due) {
+					t.Errorf("%s: a%d has %s rows, want all", at, i, left)
+				}
+			}
+
+			for i := range others {
+				f.Exec(f.In(fmt.Sprintf("INSERT INTO {t}.b%d SELECT id + 1000 * %d, '2020-01-01', 'x' FROM {t}.a0 WHERE id <= %d",
+					i, round+1, rows)))
+			}
+		}
+	})
 }
 
 // TestRunStopsAtItsBound: several workers delete what was approved, to the row, and ask for more.
