@@ -63,7 +63,7 @@ func TestContainersTrustTheirCheckout(t *testing.T) {
 }
 
 // TestSystemsAreCompiledEveryNight: the page on compatibility names the systems for which the program is compiled, which
-// happens every night and before a release.
+// happens every night and in check-all.
 func TestSystemsAreCompiledEveryNight(t *testing.T) {
 	t.Parallel()
 
@@ -81,7 +81,7 @@ func TestSystemsAreCompiledEveryNight(t *testing.T) {
 	if len(list) != 1 || len(strings.Fields(list[0])) != len(names) {
 		t.Fatalf("the Makefile compiles for %q, want %d systems", list, len(names))
 	}
-	for _, system := range strings.Fields(list[0]) {
+	for system := range strings.FieldsSeq(list[0]) {
 		if name := names[system]; name == "" || !strings.Contains(systems, name) {
 			t.Errorf("the page does not name %s (%s)", system, name)
 		}
