@@ -21,7 +21,6 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/integration/program"
-	"github.com/ttlproxy/ttlproxy/sandbox"
 )
 
 // What SHOW TTL says of a table, the page says, the metrics and ttlproxy status say, word for word:
@@ -53,19 +52,23 @@ func TestEverySurfaceSaysTheSame(t *testing.T) {
 				"braked":   "NEEDS APPROVAL (4 of 5 rows are due)", "gone": "DISARMED (another table)",
 				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)", "grown": "WAITING (the first job",
 			}},
-			// What keeps one engine of two is said; the tables are none the worse for it.
-			{"one engine of two is stopped", func() { s.stopAnother() }, "", map[string]string{
-				"keeps": "KEEPING UP", "fails": "FALLING BEHIND (the last job ended as failed: because)",
-				"fresh":  "WAITING (the first job",
-				"silent": "OFF (", "paused": "PAUSED (PAUSE TTL by root@",
-				"windowed": "WAITING FOR WINDOW (outside TTL_WINDOW=",
-				"braked":   "NEEDS APPROVAL (4 of 5 rows are due)", "gone": "DISARMED (another table)",
-				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)", "grown": "WAITING (the first job",
-			}},
-			{"held back by a check", func() { s.dropAnother(); s.holdBack("web_check: 503") }, report.HaltSignal, map[string]string{
-				"works": "PAUSED (at 0 % of its speed, held back by web_check: 503)", "keeps": "KEEPING UP",
-				"fresh": "WAITING (the first job",
-			}},
+			{
+				"one of two engines stopped by a file", func() { s.other = s.join("other"); s.stop(s.other) }, "",
+				map[string]string{
+					"keeps": "KEEPING UP", "fails": "FALLING BEHIND (the last job ended as failed: because)",
+					"fresh": "WAITING (the first job", "silent": "OFF (", "paused": "PAUSED (PAUSE TTL by root@",
+					"windowed": "WAITING FOR WINDOW (outside TTL_WINDOW=",
+					"braked":   "NEEDS APPROVAL (4 of 5 rows are due)", "gone": "DISARMED (another table)",
+					"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)", "grown": "WAITING (the first job",
+				},
+			},
+			{
+				"held back by a check", func() { s.leave(&s.other); s.holdBack("web_check: 503") }, report.HaltSignal,
+				map[string]string{
+					"works": "PAUSED (at 0 % of its speed, held back by web_check: 503)", "keeps": "KEEPING UP",
+					"fresh": "WAITING (the first job",
+				},
+			},
 			{"outside the window of all", func() {
 				s.holdBack("")
 				s.sql("SET GLOBAL ttl_job_schedule_window_start_time = '" + elsewhere(2) + "'")
@@ -81,9 +84,14 @@ func TestEverySurfaceSaysTheSame(t *testing.T) {
 				"braked": "NEEDS APPROVAL (4 of 5 rows are due)",
 				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
 			}},
+			{"held", func() { s.must(s.store.Hold(t.Context(), "a clone")) }, report.HaltHeld, map[string]string{
+				"": "PAUSED (the server is held: a clone)", "silent": "OFF (", "gone": "DISARMED (another table)",
+				"braked": "NEEDS APPROVAL (4 of 5 rows are due)",
+				"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
+			}},
 			// Switching off ends the open jobs, and what a job asked for with them.
 			{
-				"switched off", func() { s.sql("RESUME TTL"); s.sql("SET GLOBAL ttl_job_enable = OFF") },
+				"switched off", func() { s.trust(); s.sql("RESUME TTL"); s.sql("SET GLOBAL ttl_job_enable = OFF") },
 				report.HaltSwitch,
 				map[string]string{
 					"": "PAUSED (ttl_job_enable is OFF)", "silent": "OFF (", "gone": "DISARMED (another table)",
@@ -91,29 +99,25 @@ func TestEverySurfaceSaysTheSame(t *testing.T) {
 				},
 			},
 			{
-				"stopped by a file", func() { s.sql("SET GLOBAL ttl_job_enable = ON"); s.stop() }, report.HaltStopped,
+				"stopped by a file", func() { s.sql("SET GLOBAL ttl_job_enable = ON"); s.stop(s.node) }, report.HaltStopped,
 				map[string]string{
 					"": "PAUSED (the stop file /stop exists (on idle))", "silent": "OFF (",
 					"gone": "DISARMED (another table)", "remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
 				},
 			},
 			{
-				"without an engine", func() { s.must(s.store.Leave(t.Context(), s.node)) }, report.HaltNoEngine,
+				"without an engine", func() { s.leave(&s.node) }, report.HaltNoEngine,
 				map[string]string{
 					"": "PAUSED (no engine is running", "silent": "OFF (", "gone": "DISARMED (another table)",
 					"remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
 				},
 			},
-			{
-				"held", func() { s.must(s.store.Hold(t.Context(), "an unknown server")) }, report.HaltHeld,
-				map[string]string{
-					"": "PAUSED (the server is held: an unknown server)", "silent": "OFF (",
-					"gone": "DISARMED (another table)", "remade": rebuilt, "dropped": "DISARMED (column `n` is gone)",
-				},
-			},
 		} {
 			c.do()
 			s.agree(c.what, c.halt, c.want)
+			if s.other != 0 {
+				s.checked("stopped: 1 of 2 engines: the stop file /stop exists (on other)")
+			}
 		}
 	})
 }
@@ -171,50 +175,6 @@ func (s *surfaces) goals(tables int) map[string]float64 {
 	return goals
 }
 
-// What stops a server is said of everything and of every table, whether its job is due or not, and also if no node can
-// write that down.
-func TestEverySurfaceSaysWhatStopsTheServer(t *testing.T) {
-	t.Parallel()
-	applier := map[sandbox.Flavour][3]string{
-		sandbox.MariaDB: {
-			"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1, MASTER_USER='x'", "START SLAVE SQL_THREAD",
-			"STOP SLAVE",
-		},
-		sandbox.MySQL: {
-			"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1, SOURCE_USER='x'",
-			"START REPLICA SQL_THREAD", "STOP REPLICA",
-		},
-	}
-	for _, flavour := range mysqltest.Flavours {
-		t.Run(string(flavour), func(t *testing.T) {
-			t.Parallel()
-			server := mysqltest.Start(t, flavour)
-			s := newSurfaces(t, server)
-			s.sql("CREATE TABLE keeps (id INT PRIMARY KEY, at DATETIME) TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC'")
-			s.sql("CREATE TABLE fresh (id INT PRIMARY KEY, at DATETIME) TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC'")
-			s.ended("keeps", catalog.JobFinished, "")
-			root := server.Open(t, "")
-			a := applier[flavour]
-			for _, c := range []struct{ begin, end, why string }{
-				{"SET GLOBAL read_only = 1", "SET GLOBAL read_only = 0", "the server is read-only"},
-				{
-					"SET GLOBAL binlog_format = 'STATEMENT'", "SET GLOBAL binlog_format = 'ROW'",
-					catalog.BinlogPause,
-				},
-				{a[1], a[2], "the server applies replication ("},
-			} {
-				if c.begin == a[1] {
-					execAll(t, root, a[0])
-				}
-				execAll(t, root, c.begin)
-				s.agree(c.begin, report.HaltServer, map[string]string{"": "PAUSED (" + c.why})
-				execAll(t, root, c.end)
-			}
-			s.agree("as it was", "", map[string]string{"keeps": "KEEPING UP", "fresh": "WAITING (the first job"})
-		})
-	}
-}
-
 // surfaces is a proxy with everything that shows its state.
 type surfaces struct {
 	*testing.T
@@ -224,9 +184,8 @@ type surfaces struct {
 	http   *http.Client
 	direct *sql.DB // to the server
 	node   uint64
+	other  uint64 // a second engine, while there is one
 	table  string // schema of the tables
-
-	another uint64 // a second node, while it is there
 }
 
 // newSurfaces starts a proxy without an engine, and makes its catalog believe in one that lives for
@@ -258,42 +217,41 @@ func newSurfaces(t *testing.T, server *mysqltest.Server) *surfaces {
 	if s.store, err = catalog.OpenExisting(t.Context(), s.direct, catalog.Config{Schema: schema}); err != nil {
 		t.Fatal(err)
 	}
-	if s.node, err = s.store.Join(t.Context(), catalog.Node{Name: "idle", Engine: true}); err != nil {
-		t.Fatal(err)
-	}
-
-	execAll(t, s.direct, fmt.Sprintf("UPDATE %s.node SET heartbeat_at = '2099-01-01' WHERE id = %d", schema, s.node))
+	s.node = s.join("idle")
 	return s
+}
+
+// join makes the catalog believe in an engine that lives for ever and does nothing.
+func (s *surfaces) join(name string) uint64 {
+	s.Helper()
+	node, err := s.store.Join(s.Context(), catalog.Node{Name: name, Engine: true})
+	s.must(err)
+	s.everLiving(node)
+	return node
+}
+
+func (s *surfaces) everLiving(node uint64) {
+	s.Helper()
+	execAll(s.T, s.direct, fmt.Sprintf("UPDATE %s.node SET heartbeat_at = '2099-01-01' WHERE id = %d",
+		s.store.Schema(), node))
 }
 
 // optionsInFull are options that say when and how fast.
 const optionsInFull = "TTL_CRON = '0 3 * * 1' TTL_WINDOW = '02:00-05:00' TTL_DELETE_RATE = 500 " +
-	"TTL_DELETE_BATCH_SIZE = 50 TTL_MAX_ROWS = 7000"
+	"TTL_DELETE_BATCH_SIZE = 50 TTL_MAX_LAG = '30d' TTL_MAX_ROWS = 7000"
 
 // inFull demands that every surface shows the whole policy.
 func (s *surfaces) inFull() {
 	s.Helper()
-	s.showsPolicy("silent", map[string]string{
+	want := map[string]string{
 		"Schedule": "cron 0 3 * * 1", "Window": "02:00-05:00", "Delete_rate": "500",
-		"Batch_size": "50", "Other_options": "TTL_MAX_ROWS='7000'",
-	}, []string{
-		`"schedule":"cron 0 3 * * 1"`, `"TTL_WINDOW":"02:00-05:00"`, `"TTL_DELETE_RATE":"500"`,
-		`"TTL_DELETE_BATCH_SIZE":"50"`, `"TTL_MAX_ROWS":"7000"`,
-	})
-
-	s.sql("CREATE TABLE goal (id INT PRIMARY KEY, at DATETIME) TTL = at + INTERVAL 1 DAY TTL_MAX_LAG = '90m'")
-	s.showsPolicy("goal", map[string]string{"Max_lag": "90m"}, []string{`"TTL_MAX_LAG":"90m"`})
-	s.sql("DROP TABLE goal")
-}
-
-// showsPolicy compares what lists say of a policy, by the names of their columns, and parts of the page's JSON.
-func (s *surfaces) showsPolicy(table string, want map[string]string, parts []string) {
-	s.Helper()
-	row := s.list("SHOW TTL TABLES FOR " + table)[0]
-	view := s.list(fmt.Sprintf("SELECT * FROM %s.policies WHERE `table` = '%s.%s'", s.store.Schema(), s.table, table))[0]
+		"Batch_size": "50", "Max_lag": "30d", "Other_options": "TTL_MAX_ROWS='7000'",
+	}
+	row := s.list("SHOW TTL TABLES FOR silent")[0]
+	view := s.list(fmt.Sprintf("SELECT * FROM %s.policies WHERE `table` = '%s.silent'", s.store.Schema(), s.table))[0]
 	explained := map[string]string{}
 
-	for _, line := range s.list("EXPLAIN TTL " + table) {
+	for _, line := range s.list("EXPLAIN TTL silent") {
 		explained[line["Property"]] = line["Value"]
 	}
 
@@ -305,44 +263,15 @@ func (s *surfaces) showsPolicy(table string, want map[string]string, parts []str
 		}
 	}
 
-	lacks := func(page string) func(string) bool {
-		return func(part string) bool { return !strings.Contains(page, part) }
-	}
-	for deadline := time.Now().Add(mysqltest.Patience); ; { // the page looks once a second
-		page := s.get("/api/v1/tables/" + s.table + "/" + table)
-		if !slices.ContainsFunc(parts, lacks(page)) {
-			return
-		}
-		if time.Now().After(deadline) {
-			s.Fatalf("the page's JSON has not all of %v: %s", parts, page)
+	page := s.get("/api/v1/tables/" + s.table + "/silent")
+	for _, part := range []string{
+		`"schedule":"cron 0 3 * * 1"`, `"TTL_WINDOW":"02:00-05:00"`, `"TTL_DELETE_RATE":"500"`,
+		`"TTL_DELETE_BATCH_SIZE":"50"`, `"TTL_MAX_LAG":"30d"`, `"TTL_MAX_ROWS":"7000"`,
+	} {
+		if !strings.Contains(page, part) {
+			s.Errorf("the page's JSON has no %s: %s", part, page)
 		}
 	}
-}
-
-// inZone demands that times in sentences are those of the session's zone, as in columns.
-func (s *surfaces) inZone() {
-	s.Helper()
-	s.sql("SET time_zone = '+05:30'")
-	s.sql("PAUSE TTL FOR fresh UNTIL '2037-01-02 03:04:05'")
-
-	verdict := s.list("SHOW TTL TABLES FOR fresh")[0]["Verdict"]
-	if !strings.HasSuffix(verdict, " until 2037-01-02 03:04:05+05:30)") {
-		s.Errorf("in a session of +05:30 the verdict is %s", verdict)
-	}
-
-	view := s.list(fmt.Sprintf("SELECT * FROM %s.policies WHERE `table` = '%s.fresh'", s.store.Schema(), s.table))[0]
-	if view["state"] != "paused" || !strings.Contains(view["reason"], "until 2037-01-01 21:34:05+00:00") {
-		s.Errorf("the view says %v", view)
-	}
-
-	execAll(s.T, s.direct, "UPDATE "+s.store.Schema()+".pause SET until = UTC_TIMESTAMP(6) WHERE policy_id <> 0")
-	view = s.list(fmt.Sprintf("SELECT * FROM %s.policies WHERE `table` = '%s.fresh'", s.store.Schema(), s.table))[0]
-	if view["state"] != "armed" {
-		s.Errorf("when the pause is over, the view says %v", view)
-	}
-
-	s.sql("PAUSE TTL FOR paused")
-	s.sql("SET time_zone = DEFAULT")
 }
 
 // populate makes a table for each verdict.
@@ -411,79 +340,6 @@ func (s *surfaces) ended(table string, end catalog.JobState, reason string) {
 	s.must(s.store.FinishJob(s.Context(), job.ID, job.Fence, end, reason))
 }
 
-// holdBack makes the node say that a check of its own lets nothing go, or that none does.
-func (s *surfaces) holdBack(why string) {
-	s.Helper()
-	s.must(s.store.SetThrottle(s.Context(), catalog.Throttle{Node: s.node, Own: catalog.Own{HeldBy: why}}))
-	execAll(s.T, s.direct, "UPDATE "+s.store.Schema()+".throttle SET measured_at = '2099-01-01'")
-}
-
-// stop makes the node say that it is stopped.
-func (s *surfaces) stop() {
-	s.Helper()
-	s.must(s.store.Beat(s.Context(), s.node, 1, catalog.StopFile, "the stop file /stop exists"))
-	execAll(s.T, s.direct, fmt.Sprintf("UPDATE %s.node SET heartbeat_at = '2099-01-01' WHERE id = %d",
-		s.store.Schema(), s.node))
-}
-
-// stopAnother is another node, which says that it is stopped.
-func (s *surfaces) stopAnother() {
-	s.Helper()
-	var err error
-	s.another, err = s.store.Join(s.Context(), catalog.Node{
-		Name: "another", Engine: true, Stop: catalog.StopFile, Status: "the stop file /stop exists",
-	})
-	s.must(err)
-	execAll(s.T, s.direct, fmt.Sprintf("UPDATE %s.node SET heartbeat_at = '2099-01-01' WHERE id = %d",
-		s.store.Schema(), s.another))
-}
-
-func (s *surfaces) dropAnother() {
-	s.Helper()
-	s.must(s.store.Leave(s.Context(), s.another))
-	s.another = 0
-}
-
-// stopped finds a surface that does not say which engine is stopped while the other is not.
-func (s *surfaces) stopped() string {
-	s.Helper()
-	if s.another == 0 {
-		return ""
-	}
-
-	const why = "1 of 2 engines: the stop file /stop exists (on another)"
-	inSQL := s.status()
-	if inSQL["Engines"] != "2" || inSQL["Engines_stopped"] != "1" || inSQL["Stopped_by"] != why {
-		return fmt.Sprintf("SHOW TTL STATUS says %v", inSQL)
-	}
-
-	terminal, err := s.program("status")
-	s.must(err)
-	check, _ := s.program("check") // which fails when there is anything to say
-	for surface, text := range map[string]string{
-		"the page's JSON": s.get("/api/v1/status"), "ttlproxy status": string(terminal),
-		"ttlproxy check": string(check),
-	} {
-		if !strings.Contains(text, why) {
-			return fmt.Sprintf("%s does not say %q: %s", surface, why, text)
-		}
-	}
-	if m := `ttlproxy_node_stopped{node="another",reason="stop file"} 1`; !strings.Contains(s.get("/metrics"), m) {
-		return "there is no metric " + m
-	}
-	return ""
-}
-
-// status is SHOW TTL STATUS by name.
-func (s *surfaces) status() map[string]string {
-	s.Helper()
-	values := map[string]string{}
-	for _, row := range s.list("SHOW TTL STATUS") {
-		values[row["Variable_name"]] = row["Value"]
-	}
-	return values
-}
-
 func (s *surfaces) sql(statement string) {
 	s.Helper()
 	execAll(s.T, s.db, statement)
@@ -508,9 +364,6 @@ func (s *surfaces) agree(what string, halt report.HaltCode, want map[string]stri
 		}
 		if wrong == "" {
 			wrong = s.halted(halt)
-		}
-		if wrong == "" {
-			wrong = s.stopped()
 		}
 		if wrong == "" {
 			return
@@ -552,51 +405,6 @@ func (s *surfaces) differs(said map[string]string) string {
 		if !maps.Equal(other.got, other.want) {
 			return fmt.Sprintf("%s: got %v, want %v", name, other.got, other.want)
 		}
-	}
-
-	return ""
-}
-
-// halted finds a surface that does not say what keeps everything from being deleted.
-func (s *surfaces) halted(code report.HaltCode) string {
-	s.Helper()
-	var page struct {
-		Halted *struct{ Code, Why string }
-	}
-	s.must(json.Unmarshal([]byte(s.get("/api/v1/status")), &page))
-	inSQL := s.status()
-	said, deleting := page.Halted, "OFF"
-	if said == nil {
-		said, deleting = &struct{ Code, Why string }{}, "ON"
-	}
-	if said.Code != string(code) || inSQL["Deleting"] != deleting || inSQL["Halted_by"] != said.Why {
-		return fmt.Sprintf("the page says %+v, SHOW TTL STATUS %v, want %s", *said, inSQL, code)
-	}
-	if code == "" {
-		return ""
-	}
-
-	metrics := []string{fmt.Sprintf("ttlproxy_halted{reason=%q} 1", code)}
-	if code == report.HaltHeld {
-		metrics = append(metrics, "ttlproxy_held 1")
-	}
-	if code == report.HaltStopped {
-		metrics = append(metrics, `ttlproxy_node_stopped{node="idle",reason="stop file"} 1`)
-	}
-
-	for _, m := range metrics {
-		if !strings.Contains(s.get("/metrics"), m) {
-			return "there is no metric " + m
-		}
-	}
-
-	if code == report.HaltSignal {
-		return "" // a job may be asked for
-	}
-	_, err := s.db.ExecContext(s.Context(), "RUN TTL JOB FOR fresh")
-	word := report.Halt{Code: code}.Verdict().Word
-	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("cannot run now: %s (%s", word, said.Why)) {
-		return fmt.Sprintf("RUN TTL JOB is answered with %v", err)
 	}
 
 	return ""
@@ -703,10 +511,10 @@ func (s *surfaces) onTerminal() map[string]string {
 	return said
 }
 
-// program runs a command of the program on the catalog.
-func (s *surfaces) program(command ...string) ([]byte, error) {
+// program runs another command of ttlproxy on the same server.
+func (s *surfaces) program(arguments ...string) ([]byte, error) {
 	s.Helper()
-	isEngine := func(a string) bool { return strings.HasPrefix(a, "--engine=") }
-	command = append(command, slices.DeleteFunc(slices.Clone(s.args), isEngine)...)
-	return exec.CommandContext(s.Context(), program.Build(s.T), command...).Output()
+	arguments = append(arguments, s.args...)
+	arguments = slices.DeleteFunc(arguments, func(a string) bool { return strings.HasPrefix(a, "--engine=") })
+	return exec.CommandContext(s.Context(), program.Build(s.T), arguments...).Output()
 }
