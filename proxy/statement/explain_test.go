@@ -439,13 +439,13 @@ func TestColumnsThatTellNoAgeAreWarnedOf(t *testing.T) {
 		warned := func(most bool) {
 			t.Helper()
 			run(t, db, "ALTER TABLE orders TTL = at + INTERVAL 1 DAY TTL_TIME_ZONE = 'UTC'")
-			for query, want := range map[string]string{
-				"SHOW WARNINGS":                  "Warning|1003|" + warning,
-				"EXPLAIN TTL orders":             "warning|" + warning,
-				"EXPLAIN FORMAT=JSON TTL orders": `"` + warning + `"`,
+			for _, c := range []struct{ query, want string }{
+				{"SHOW WARNINGS", "Warning|1003|" + warning}, // of the statement before: this comes first
+				{"EXPLAIN TTL orders", "warning|" + warning},
+				{"EXPLAIN FORMAT=JSON TTL orders", `"` + warning + `"`},
 			} {
-				if got := strings.Join(rows(t, db, query), "\n"); strings.Contains(got, want) != most {
-					t.Errorf("most never expire: %v; %s: got %s", most, query, got)
+				if got := strings.Join(rows(t, db, c.query), "\n"); strings.Contains(got, c.want) != most {
+					t.Errorf("most never expire: %v; %s: got %s", most, c.query, got)
 				}
 			}
 		}
