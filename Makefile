@@ -65,7 +65,7 @@ bench-delete: ## rows per second of the engine, one DELETE, pt-archiver and othe
 	go run ./bench/delete $(ARGS)
 
 bench-foreground: build ## what an application and a replica feel of each of them, against bars (ARGS=-quick: in a minute)
-	go run ./bench/delete -busy -replica -runs 1 -rows 4000000 -step 10s -alone 20s $(ARGS)
+	go run ./bench/delete -busy -replica -runs 1 -rows 3000000 -step 10s -alone 20s $(ARGS)
 
 bench-proxy: build ## CPU, latency and memory of the proxy, against HAProxy and no proxy
 	go run ./bench/dataplane
