@@ -26,15 +26,12 @@ func (s *story) page(ts *testscript.TestScript, args []string) error {
 		return err
 	}
 
-	client := http.Client{Timeout: time.Minute, Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(s.work, "status"))
-		},
-	}}
+	client := statusClient(filepath.Join(s.work, "status"))
+	client.Timeout = time.Minute
 	defer client.CloseIdleConnections()
 
 	for deadline := time.Now().Add(mysqltest.Patience); ; {
-		text, err := bodyOf(&client, "http://proxy"+args[0])
+		text, err := bodyOf(context.Background(), client, args[0])
 		if err == nil && pattern.MatchString(text) {
 			fmt.Fprint(ts.Stdout(), text)
 			return nil
@@ -47,8 +44,18 @@ func (s *story) page(ts *testscript.TestScript, args []string) error {
 	}
 }
 
-func bodyOf(client *http.Client, url string) (string, error) {
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
+// statusClient asks a status listener by its socket, whatever the address.
+func statusClient(socket string) *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		},
+	}}
+}
+
+// bodyOf is the answer to a path.
+func bodyOf(ctx context.Context, client *http.Client, path string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://proxy"+path, nil)
 	if err != nil {
 		return "", err
 	}

@@ -1,13 +1,10 @@
 package integration
 
 import (
-	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"net"
 	"net/http"
 	"os/exec"
 	"path/filepath"
@@ -200,11 +197,7 @@ func newSurfaces(t *testing.T, server *mysqltest.Server) *surfaces {
 	config.Net, config.Addr = "tcp", p.Addr
 	s.db = mysqltest.Open(t, config)
 	s.db.SetMaxOpenConns(1) // one session, for its time zone
-	s.http = &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", socket)
-		},
-	}}
+	s.http = statusClient(socket)
 
 	schema := strings.TrimPrefix(s.args[len(s.args)-1], "--catalog-schema=")
 	connector, err := catalog.Connector(server.Config(""))
@@ -453,14 +446,9 @@ func (s *surfaces) list(query string) (all []map[string]string) {
 // get asks the status listener.
 func (s *surfaces) get(path string) string {
 	s.Helper()
-	request, err := http.NewRequestWithContext(s.Context(), http.MethodGet, "http://proxy"+path, nil)
+	body, err := bodyOf(s.Context(), s.http, path)
 	s.must(err)
-	answer, err := s.http.Do(request)
-	s.must(err)
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	s.must(err)
-	return string(body)
+	return body
 }
 
 func (s *surfaces) onPage() map[string]string {

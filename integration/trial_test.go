@@ -1,10 +1,8 @@
 package integration
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
-	"net"
 	"net/http"
 	"path/filepath"
 	"strconv"
@@ -55,11 +53,7 @@ func newTrialOn(t *testing.T, server *mysqltest.Server, options ...string) *tria
 	c := server.Config(s.schema)
 	c.Addr = p.Addr
 	s.db = mysqltest.Open(t, c)
-	s.http = &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", status)
-		},
-	}}
+	s.http = statusClient(status)
 
 	// A trigger tells of each row who has deleted it, and when the statement began: that is the
 	// same for all rows of one DELETE.

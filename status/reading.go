@@ -96,19 +96,21 @@ func (r reading) since(before reading) catalog.Sample {
 
 // worst is what each signal says of the source that is nearest to its threshold, or farthest beyond it.
 func (r reading) worst() (worst map[string]catalog.SampleSignal) {
-	pressure := map[string]float64{}
 	for key, v := range r.signals {
-		threshold := r.thresholds[key]
-		part := 0.0 // of a threshold that is never reached
-		if threshold > 0 {
-			part = v / threshold
-		}
-		if most, known := pressure[key.signal]; !known || part > most {
-			pressure[key.signal] = part
-			put(&worst, key.signal, catalog.SampleSignal{Value: v, Threshold: threshold})
+		now := catalog.SampleSignal{Value: v, Threshold: r.thresholds[key]}
+		if most, known := worst[key.signal]; !known || pressure(now) > pressure(most) {
+			put(&worst, key.signal, now)
 		}
 	}
 	return worst
+}
+
+// pressure is how near a value is to its threshold: not at all to one that is never reached.
+func pressure(s catalog.SampleSignal) float64 {
+	if s.Threshold <= 0 {
+		return 0
+	}
+	return s.Value / s.Threshold
 }
 
 func put[V any](m *map[string]V, key string, v V) {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -509,7 +508,7 @@ func (t *throttler) show(now []signal.Reading) {
 	var shown []work.Shown
 	for _, r := range signal.Worst(now, sourcesWithMetrics) {
 		shown = append(shown, work.Shown{
-			Signal: r.Signal, Source: strings.ToValidUTF8(r.Source, "?"), Known: r.State == signal.Measured || r.Bounds,
+			Signal: r.Signal, Source: r.SourceText(), Known: r.State == signal.Measured || r.Bounds,
 			Value: r.Value, Threshold: r.Threshold, At: r.At, Held: t.tally.Share(r),
 		})
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 )
 
 // bar is what ttlproxy with default settings should reach beside an application, compared with another way of the same
@@ -22,7 +21,7 @@ var (
 		{"p99 of the busy application", "alone", p99Than, 1.1, false},
 		{"its statements a second", "alone", answeredThan, 0.95, true},
 		{"rows a second while it is idle", "unthrottled", idleThan, 0.9, true},
-		{"back off, in seconds", "", slowestBackOff, 1, false},
+		{"back off, in seconds", "", func(o, _ *outcome) (float64, bool) { return o.slowest() }, 1, false},
 		{"p99 of the replica's lag, in seconds", "", p99Lag, 1.2, false},
 	}
 	steadyBars = []bar{
@@ -93,14 +92,6 @@ func idleThan(o, than *outcome) (float64, bool) {
 		other = middle(than.speeds[0])
 	}
 	return ratio(middle(o.speeds[2]), other)
-}
-
-func slowestBackOff(o, _ *outcome) (float64, bool) {
-	worst, known := o.slowest()
-	if worst == never {
-		return math.Inf(1), known
-	}
-	return worst.Seconds(), known
 }
 
 func p99Lag(o, _ *outcome) (float64, bool) { return at(o.lags, 0.99).Seconds(), len(o.lags) > 0 }

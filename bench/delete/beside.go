@@ -190,28 +190,25 @@ func (b *bench) print(out io.Writer, all map[string]*outcome) {
 // answered are the busy application's statements a second.
 func (o *outcome) answered() float64 { return float64(o.done) / o.busyFor.Seconds() }
 
-// never is a time to make way that had no end.
-const never = time.Duration(math.MaxInt64)
-
-// slowest is the longest time that it took to make way for the application.
-func (o *outcome) slowest() (worst time.Duration, known bool) {
+// slowest is the longest time in seconds that it took to make way for the application, without an end if it never did.
+func (o *outcome) slowest() (worst float64, known bool) {
 	if len(o.backOffs) == 0 {
 		return 0, false
 	}
 	if slices.Min(o.backOffs) < 0 {
-		return never, true
+		return math.Inf(1), true
 	}
-	return slices.Max(o.backOffs), true
+	return slices.Max(o.backOffs).Seconds(), true
 }
 
 func (o *outcome) back() string {
 	switch worst, known := o.slowest(); {
 	case !known:
 		return "-"
-	case worst == never:
+	case math.IsInf(worst, 1):
 		return "never"
 	default:
-		return fmt.Sprintf("%.1f s", worst.Seconds())
+		return fmt.Sprintf("%.1f s", worst)
 	}
 }
 

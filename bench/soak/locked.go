@@ -97,8 +97,7 @@ func (l *lockedRows) measure(ctx context.Context, held [2]int) error {
 		took = append(took, one)
 	}
 
-	slices.Sort(took)
-	median, worst := took[len(took)/2], took[len(took)-1]
+	median, worst := spread(took)
 	fmt.Fprintf(l.out, "  %d and %d: median %.2f s, worst %.2f s\n",
 		held[0], held[1], median.Seconds(), worst.Seconds())
 	if l.most > 0 && worst > l.most {
@@ -106,6 +105,12 @@ func (l *lockedRows) measure(ctx context.Context, held [2]int) error {
 	}
 
 	return nil
+}
+
+// spread is the median of some times, and the longest.
+func spread(took []time.Duration) (median, worst time.Duration) {
+	slices.Sort(took)
+	return took[len(took)/2], took[len(took)-1]
 }
 
 // once recreates the table, with a policy that nobody knows yet, and asks for a job.

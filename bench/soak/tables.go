@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/sandbox"
@@ -204,8 +203,7 @@ func (t *manyTables) ask(ctx context.Context) error {
 		}
 		took = append(took, time.Since(began))
 	}
-	slices.Sort(took)
-	median, worst := took[len(took)/2], took[len(took)-1]
+	median, worst := spread(took)
 	fmt.Fprintf(t.out, "  RUN TTL JOB FOR a table WAIT: median %.0f ms, worst %.0f ms of %d\n",
 		ms(median), ms(worst), asked)
 	if t.most > 0 && median > mostAsked {

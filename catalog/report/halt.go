@@ -62,23 +62,22 @@ func (s *Snapshot) Halt() Halt {
 		return Halt{HaltNoEngine, "no engine is running (see SHOW TTL NODES)"}
 	}
 
-	if stopped, all := s.stoppedEngines(); all {
+	if stopped, of := s.stoppedEngines(); len(stopped) == of {
 		return Halt{HaltStopped, saidBy(stopped)}
 	}
 	return s.passing()
 }
 
-// stoppedEngines lists the live engines that delete nothing, each by itself, and reports whether all of them do. One
-// that says that it is switched off while the switch is on says otherwise at its next beat.
-func (s *Snapshot) stoppedEngines() (nodes []*catalog.Node, all bool) {
-	engines := 0
+// stoppedEngines lists the live engines that delete nothing, each by itself, and counts all. One that says that it is
+// switched off while the switch is on says otherwise at its next beat.
+func (s *Snapshot) stoppedEngines() (nodes []*catalog.Node, of int) {
 	for n := range s.engines() {
-		engines++
+		of++
 		if n.Stop != "" && n.Stop != catalog.StopSwitch {
 			nodes = append(nodes, n)
 		}
 	}
-	return nodes, engines > 0 && len(nodes) == engines
+	return nodes, of
 }
 
 // saidBy is what the first of some nodes says of itself.
@@ -92,12 +91,11 @@ func saidBy(nodes []*catalog.Node) string {
 
 // SomeStopped says which engines delete nothing while others do. It is empty if none or all are stopped: see Halt.
 func (s *Snapshot) SomeStopped() string {
-	nodes, all := s.stoppedEngines()
-	if len(nodes) == 0 || all {
+	nodes, of := s.stoppedEngines()
+	if len(nodes) == 0 || len(nodes) == of {
 		return ""
 	}
-	_, engines := s.LiveNodes()
-	return fmt.Sprintf("%d of %d engines: %s", len(nodes), engines, saidBy(nodes))
+	return fmt.Sprintf("%d of %d engines: %s", len(nodes), of, saidBy(nodes))
 }
 
 // passing looks for what keeps everything from being deleted for a time.

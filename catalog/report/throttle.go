@@ -55,11 +55,7 @@ func (s *Snapshot) together(said []catalog.Throttle) catalog.Throttle {
 
 	engines, shares := 0, 0.0
 	var worst []catalog.Throttle // of those that go slower than all, the slowest first
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		if !n.Live || !n.Engine {
-			continue
-		}
+	for n := range s.engines() {
 		share := all.Share
 		at := slices.IndexFunc(said, func(t catalog.Throttle) bool { return t.Node == n.ID })
 		if at >= 0 && said[at].Fresh() && said[at].Own.Bounds() && said[at].Own.Share < share {

@@ -79,7 +79,7 @@ func Worst(all []Reading, most int) (worst []Reading) {
 	slices.SortStableFunc(sorted, func(a, b Reading) int { return cmp.Compare(b.strict(), a.strict()) })
 	seen, sources := map[tallied]bool{}, map[string]int{}
 	for _, r := range sorted {
-		key := tallied{r.Signal, strings.ToValidUTF8(r.Source, "?")}
+		key := tallied{r.Signal, r.SourceText()}
 		if seen[key] || sources[r.Signal] == most {
 			continue
 		}
@@ -89,6 +89,9 @@ func Worst(all []Reading, most int) (worst []Reading) {
 	}
 	return worst
 }
+
+// SourceText is the source as text, which a server's name need not be.
+func (r Reading) SourceText() string { return strings.ToValidUTF8(r.Source, "?") }
 
 // String says what the reading says, for people: "replica_lag of db2:3306: 3.2 s > 1 s".
 func (r Reading) String() string {
