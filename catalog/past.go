@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strconv"
 	"time"
 )
 
@@ -110,6 +111,11 @@ func (s *Store) PastAgain(ctx context.Context) (map[uint64]*Past, error) {
 	}
 
 	return byPolicy, err
+}
+
+// PastOf is PastAgain for one policy.
+func (s *Store) PastOf(ctx context.Context, policy uint64) (map[uint64]*Past, error) {
+	return s.past(ctx, strconv.FormatUint(policy, 10))
 }
 
 // past reads those of some policies. The schedules come first: when the jobs that they name are

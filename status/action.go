@@ -167,7 +167,7 @@ func (a *api) consent(
 }
 
 func runJob(ctx context.Context, a *api, actor string, p catalog.Policy, _ order) (done, error) {
-	s, err := report.Read(ctx, a.store)
+	s, err := report.ReadOf(ctx, a.store, p.ID)
 	if err == nil {
 		err = mayStart(s, &p)
 	}

@@ -463,14 +463,14 @@ func (s *scene) engine() catalog.Job {
 	defer tick.Stop()
 
 	for {
-		schedules, err := s.store.Schedules(s.Context())
+		pasts, err := s.store.PastAgain(s.Context())
 		if err != nil {
 			s.Error(err)
 			return catalog.Job{}
 		}
 
-		for _, c := range schedules {
-			if !c.RequestedAt.IsZero() {
+		for _, past := range pasts {
+			if c := past.Schedule(""); c != nil && !c.RequestedAt.IsZero() {
 				return s.job()
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
@@ -17,30 +18,19 @@ type Store interface {
 
 // Reads are its queries.
 type Reads interface {
-	Clock(ctx context.Context) (time.Time, error)
+	report.Starts
 	Server() catalog.Server
-	Values(ctx context.Context) (setting.Values, error)
 	Settings(ctx context.Context) (setting.Reading, error)
-	GlobalPause(ctx context.Context) (catalog.GlobalPause, error)
-	ServerPause(ctx context.Context, allowReplica bool) (string, error)
 	Identities(ctx context.Context, policy uint64) (tables.Incarnation, error)
 	Departures(ctx context.Context, policy uint64) ([]catalog.Departure, error)
 	StillKept(ctx context.Context, d catalog.Departure) (bool, error)
 	Name(table string) string
-	PoliciesAgain(ctx context.Context) ([]*catalog.Policy, error)
 	Policy(ctx context.Context, t catalog.Table) (catalog.Policy, error)
-	Jobs(ctx context.Context) ([]catalog.Job, error)
 	Tasks(ctx context.Context) ([]catalog.Task, error)
 	TasksOf(ctx context.Context, job uint64) ([]catalog.Task, error)
-	PastAgain(ctx context.Context) (map[uint64]*catalog.Past, error)
-	LastJob(ctx context.Context, policy uint64) (uint64, error)
 	Runs(ctx context.Context, policy uint64) ([]catalog.Run, error)
 	Census(ctx context.Context, policy uint64) (time.Time, error)
 	History(ctx context.Context, f catalog.Filter) ([]catalog.EndedJob, error)
-	Nodes(ctx context.Context) ([]catalog.Node, error)
-	Shares(ctx context.Context) ([]catalog.Throttle, error)
-	StuckAhead(ctx context.Context) (map[uint64]string, error)
-	Holds(ctx context.Context) (map[uint64]catalog.Holds, error)
 	Throttles(ctx context.Context) ([]catalog.Throttle, error)
 	Leases(ctx context.Context) ([]catalog.Lease, error)
 	Events(ctx context.Context, f catalog.Filter) ([]catalog.Event, error)

@@ -70,7 +70,7 @@ func (a *api) triggerJob(ctx context.Context, actor string, t catalog.Table) (tr
 		return triggered{}, err
 	}
 
-	s, err := report.Read(ctx, a.store)
+	s, err := report.ReadOf(ctx, a.store, p.ID)
 	if err != nil {
 		return triggered{}, err
 	}
@@ -86,7 +86,7 @@ func (a *api) triggerJob(ctx context.Context, actor string, t catalog.Table) (tr
 		return triggered{}, err
 	}
 
-	jobs, _, err := report.Await(ctx, a.store, &p, asked, poll(time.Now()))
+	jobs, _, err := report.Await(ctx, a.store, &p, s, asked, poll(time.Now()))
 	if err != nil {
 		return triggered{}, err
 	}

@@ -21,10 +21,10 @@ const (
 )
 
 // Pause is how long to wait before the next look at a job that has already been awaited for a given
-// time: a quarter of that. So what ends soon is reported soon, and what takes long is not asked
+// time: an eighth of that. So what ends soon is reported soon, and what takes long is not asked
 // about all the time.
 func Pause(waited time.Duration) time.Duration {
-	return min(max(waited/4, leastPause), mostPause)
+	return min(max(waited/8, leastPause), mostPause)
 }
 
 // Refusal is the error of a job that was asked for and cannot run.
@@ -141,41 +141,45 @@ func (s *Snapshot) asks(policy uint64, asked time.Time) bool {
 // Await waits for the jobs of a run that was asked for at a moment: open ones, or ended ones, for
 // some are very short. While jobs of an earlier run are open it returns these, and false. Between
 // two looks it calls pause. It gives up with a *Refusal if something comes up that keeps the policy
-// from running, if somebody cancels the run, or if no engine starts it within StartWait.
+// from running, if somebody cancels the run, or if no engine starts it within StartWait. What was seen
+// a moment before the run was asked for is not read again; nil if that is nothing.
 func Await(
-	ctx context.Context, from Starts, p *catalog.Policy, asked time.Time, pause func(context.Context) error,
+	ctx context.Context, from Starts, p *catalog.Policy, seen *Snapshot, asked time.Time,
+	pause func(context.Context) error,
 ) (jobs []catalog.EndedJob, answer bool, err error) {
 	late := &Refusal{p.Table, fmt.Sprintf("no engine has started it within %s: see SHOW TTL NODES",
 		ddl.FormatDuration(StartWait))}
 	ctx, cancel := context.WithTimeoutCause(ctx, StartWait, late)
 	defer cancel()
 
-	for {
-		s, err := Read(ctx, from)
-		if ctx.Err() != nil {
-			return nil, false, context.Cause(ctx)
-		}
-		if err != nil {
-			return nil, false, err
-		}
-
-		if jobs := s.answering(p.ID, asked); len(jobs) > 0 {
-			return jobs, true, nil
-		}
-		if jobs := s.OpenJobsOf(p.ID); len(jobs) > 0 {
-			return jobs, false, nil
-		}
-		if err := s.mayStart(p, asked); err != nil {
-			return nil, false, err
+	for s := seen; ; s = nil {
+		if s == nil || len(s.OpenJobsOf(p.ID)) > 0 {
+			if s, err = ReadOf(ctx, from, p.ID); err != nil {
+				return nil, false, causeOf(ctx, err)
+			}
+			if jobs := s.answering(p.ID, asked); len(jobs) > 0 {
+				return jobs, true, nil
+			}
+			if jobs := s.OpenJobsOf(p.ID); len(jobs) > 0 {
+				return jobs, false, nil
+			}
+			if err := s.mayStart(p, asked); err != nil {
+				return nil, false, err
+			}
 		}
 
 		if err := awaitStart(ctx, from, p.ID, s.lastJob(p.ID), pause); err != nil {
-			if ctx.Err() != nil {
-				return nil, false, context.Cause(ctx)
-			}
-			return nil, false, err
+			return nil, false, causeOf(ctx, err)
 		}
 	}
+}
+
+// causeOf is why a context has ended, or the error if it has not.
+func causeOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // mayStart says why a run that was asked for at a moment does not start.

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -27,10 +28,35 @@ type Source interface {
 	Holds(ctx context.Context) (map[uint64]catalog.Holds, error)
 }
 
-// Starts is a Source that can tell whether a job of a policy has started.
+// Starts is a Source that can be asked about one policy alone, and whether a job of it has started.
 type Starts interface {
 	Source
+	PolicyByID(ctx context.Context, id uint64) (catalog.Policy, error)
+	PastOf(ctx context.Context, policy uint64) (map[uint64]*catalog.Past, error)
 	LastJob(ctx context.Context, policy uint64) (uint64, error)
+}
+
+// ofOne knows no policy but one.
+type ofOne struct {
+	Starts
+	policy uint64
+}
+
+func (o ofOne) PoliciesAgain(ctx context.Context) ([]*catalog.Policy, error) {
+	p, err := o.PolicyByID(ctx, o.policy)
+	if errors.Is(err, catalog.ErrNoPolicy) {
+		return nil, nil
+	}
+	return []*catalog.Policy{&p}, err
+}
+
+func (o ofOne) PastAgain(ctx context.Context) (map[uint64]*catalog.Past, error) {
+	return o.PastOf(ctx, o.policy)
+}
+
+// ReadOf is Read for those who want to know about one policy: there may be a thousand others.
+func ReadOf(ctx context.Context, from Starts, policy uint64) (*Snapshot, error) {
+	return Read(ctx, ofOne{from, policy})
 }
 
 // readConnections bounds the connections that one reading takes: clients' statements share them.

@@ -77,7 +77,7 @@ func (a *admin) resume(ctx context.Context, s *ddl.ResumeTTL) (*reply, error) {
 // stillHeld says why nothing is deleted under a policy, or under any, although it is no longer
 // paused; empty if something is.
 func (a *admin) stillHeld(ctx context.Context, policy uint64) (string, error) {
-	s, err := report.Read(ctx, a.q.store)
+	s, err := report.ReadOf(ctx, a.q.store, policy)
 	if err != nil {
 		return "", err
 	}

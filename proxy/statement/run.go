@@ -30,7 +30,7 @@ func (a *admin) runJob(ctx context.Context, s *ddl.RunJob) (*reply, error) {
 	}
 
 	if stands(jobs) { // behind our back
-		if err := a.mayRun(ctx, p); err != nil {
+		if _, err := a.mayRun(ctx, p); err != nil {
 			return nil, err
 		}
 	}
@@ -44,15 +44,15 @@ func (a *admin) runJob(ctx context.Context, s *ddl.RunJob) (*reply, error) {
 	return &reply{list: &l}, nil
 }
 
-// mayRun says why a job cannot run now.
-func (a *admin) mayRun(ctx context.Context, p catalog.Policy) error {
+// mayRun says why a job cannot run now, and returns what it has seen.
+func (a *admin) mayRun(ctx context.Context, p catalog.Policy) (*report.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, adminWait)
 	defer cancel()
-	s, err := report.Read(ctx, a.q.store)
+	s, err := report.ReadOf(ctx, a.q.store, p.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return a.mayGoOn(ctx, s, p)
+	return s, a.mayGoOn(ctx, s, p)
 }
 
 // mayGoOn says why a job cannot run now, or why one that is running deletes nothing. The engine
@@ -95,15 +95,16 @@ type jobWait struct {
 // that was asked for begins behind them. With wait it returns all these jobs when they have ended,
 // or none of them goes on by itself: what had expired when the run was asked for is then gone.
 func (w *jobWait) run(ctx context.Context, wait bool) (all []catalog.EndedJob, err error) {
-	if err := w.a.mayRun(ctx, w.policy); err != nil {
+	seen, err := w.a.mayRun(ctx, w.policy)
+	if err != nil {
 		return nil, err
 	}
 	if w.asked, err = w.a.q.store.RequestRun(ctx, w.a.q.session.account, w.policy.ID); err != nil {
 		return nil, err
 	}
 
-	for {
-		jobs, answer, err := report.Await(ctx, w.a.q.store, &w.policy, w.asked, w.pause)
+	for ; ; seen = nil {
+		jobs, answer, err := report.Await(ctx, w.a.q.store, &w.policy, seen, w.asked, w.pause)
 		if _, refused := errors.AsType[*report.Refusal](err); refused && anyCancelled(all) {
 			return all, nil // with the run that was to follow
 		}
@@ -139,7 +140,7 @@ func (w *jobWait) ended(ctx context.Context, jobs []catalog.EndedJob) ([]catalog
 		}
 
 		if time.Since(asked) >= pingEvery {
-			if err := w.a.mayRun(ctx, w.policy); err != nil {
+			if _, err := w.a.mayRun(ctx, w.policy); err != nil {
 				return nil, err
 			}
 			asked = time.Now()

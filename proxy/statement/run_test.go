@@ -237,12 +237,12 @@ func TestRunMeansWhatHasExpiredByThen(t *testing.T) {
 // requestedAt is when a run of a policy was asked for; zero when none is.
 func (b *adminBed) requestedAt(t *testing.T, p catalog.Policy) time.Time {
 	t.Helper()
-	all, err := b.store.Schedules(t.Context())
+	all, err := b.store.SchedulesOf(t.Context(), p.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range all {
-		if s.PolicyID == p.ID && s.Partition == "" {
+		if s.Partition == "" {
 			return s.RequestedAt
 		}
 	}
