@@ -119,11 +119,6 @@ func (c Schedule) Began() time.Time {
 	return c.LastStartedAt
 }
 
-// Schedules returns when every table and partition ran last.
-func (s *Store) Schedules(ctx context.Context) ([]Schedule, error) {
-	return s.schedules(ctx, selectSchedules)
-}
-
 // SchedulesOf returns those of a policy's table and its partitions.
 func (s *Store) SchedulesOf(ctx context.Context, policy uint64) ([]Schedule, error) {
 	return s.schedules(ctx, fmt.Sprintf(selectTheseSchedules, strconv.FormatUint(policy, 10)))

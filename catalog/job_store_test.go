@@ -270,7 +270,7 @@ func TestFinishedJobKeepsItsCounts(t *testing.T) {
 				got.TasksFinished, got.State, got.Reason, want)
 		}
 
-		all, err := b.Schedules(t.Context())
+		all, err := b.SchedulesOf(t.Context(), job.PolicyID)
 		if err != nil || len(all) != 1 || all[0].LastState != JobTimedOut || all[0].LastFinishedAt.IsZero() ||
 			all[0].LastJob != job.ID {
 			t.Errorf("got schedules %+v, %v", all, err)

@@ -313,7 +313,7 @@ func TestRequestIsAnsweredByALaterRun(t *testing.T) {
 			want  Trigger
 		}{{asked.Add(-time.Microsecond), TriggerManual}, {asked, TriggerSchedule}} {
 			b.run(t, p, c.began, map[string]ended{"": {JobFinished, 3, TriggerSchedule}})
-			ran, err := b.Schedules(t.Context())
+			ran, err := b.SchedulesOf(t.Context(), p.ID)
 			if err != nil {
 				t.Fatal(err)
 			}

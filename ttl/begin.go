@@ -81,9 +81,7 @@ func (e *Engine) newStarter() *starter {
 // begin starts jobs, in their order and side by side, as long as a tick has time for it: at least one,
 // however slow everything is. The rest are due at the next tick.
 func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy) {
-	if t.engine.rush.begins(due) {
-		defer t.engine.rush.ends(t.wakeCrew)
-	}
+	rushes := t.engine.rush.begins(due)
 	if len(due) == 0 {
 		return
 	}
@@ -118,6 +116,9 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy) {
 	}
 
 	starting.Wait()
+	if rushes {
+		t.engine.rush.ends(len(queue), t.wakeCrew)
+	}
 
 	t.known.forget() // they have run now
 	t.engine.wakeTicker()

@@ -122,7 +122,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 
 		Node: e.node.Load, Actor: e.actor, Account: cfg.Backend.User,
 		Limits: e.workLimits, ReadLimits: e.readLimits,
-		Stopped: e.stopped, Starting: e.rush.on.Load,
+		Stopped: e.stopped, Starting: e.rush.waits,
 		Finished: e.finished, Lost: func() { metrics.leaseLost(leaseTask) },
 
 		BeforePacket: cfg.beforePacket,

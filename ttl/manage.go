@@ -177,7 +177,7 @@ func (t *ticker) inTurn(jobs []catalog.Job) []catalog.Job {
 // ago, under the same settings.
 func (t *ticker) reconsiders(job catalog.Job, now time.Time) bool {
 	waits := job.State == catalog.JobWaitingWindow || job.PausedByPerson() // which is over now
-	isNew := now.Sub(job.CreatedAt) < reconsiderEvery && time.Since(t.settingsAt) > reconsiderEvery
+	isNew := now.Sub(job.CreatedAt) < reconsiderEvery && job.CreatedAt.After(t.settingsAt)
 	wasJustNow := time.Since(t.reconsidered[job.ID]) < reconsiderEvery
 	if !waits && (isNew || wasJustNow || time.Since(t.tendsAt) > reconsiderFor) {
 		return false

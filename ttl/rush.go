@@ -11,8 +11,8 @@ import (
 // start costs a fraction of a job, and workers that go on meanwhile take server and proxy time from
 // it; the work itself is the same in any order.
 type rush struct {
-	on    atomic.Bool // the crew claims nothing
-	since time.Time   // of the ticker: when many jobs were due for the first time; zero when few are
+	until atomic.Pointer[time.Time] // the crew claims nothing before then
+	since time.Time                 // of the ticker: when many jobs were due for the first time; zero outside a rush
 }
 
 const (
@@ -20,29 +20,50 @@ const (
 	manyDue = 4 * mostStarters
 	// rushFor is how long it waits at most: after that, jobs start beside the work.
 	rushFor = 30 * time.Second
+	// rushOn is how long it waits for the next tick, if this one had no time for all jobs.
+	rushOn = startFor
 )
 
-// begins reports whether the crew has to wait for these jobs. Others do not keep a requested job,
-// which comes first among them, waiting.
+// begins reports whether the crew has to wait for these jobs: many of them, or the last of many.
+// Others do not keep a requested job, which comes first among them, waiting.
 func (r *rush) begins(due []duePolicy) bool {
-	if len(due) < manyDue {
+	over := time.Since(r.since) >= rushFor
+	switch few := len(due) < manyDue; {
+	case len(due) == 0, few && over:
 		r.since = time.Time{}
-		return false
-	}
-	if r.since.IsZero() {
-		r.since = time.Now()
+	case r.since.IsZero():
+		r.since, over = time.Now(), false
 	}
 
-	begins := due[0].trigger != catalog.TriggerManual && time.Since(r.since) < rushFor
-	r.on.Store(begins)
+	begins := !r.since.IsZero() && !over && due[0].trigger != catalog.TriggerManual
+	r.wait(0)
+	if begins {
+		r.wait(rushFor)
+	}
 	return begins
+}
+
+// wait keeps the crew waiting for as long.
+func (r *rush) wait(d time.Duration) {
+	until := time.Now().Add(d)
+	r.until.Store(&until)
+}
+
+// waits reports whether the crew has to wait; any of its workers asks.
+func (r *rush) waits() bool {
+	until := r.until.Load()
+	return until != nil && time.Now().Before(*until)
 }
 
 // many reports whether many jobs were due at the last tick; for the ticker.
 func (r *rush) many() bool { return !r.since.IsZero() }
 
-// ends lets the crew go on.
-func (r *rush) ends(wakeCrew func()) {
-	r.on.Store(false)
+// ends lets the crew go on, unless some jobs have still to be started by the next tick.
+func (r *rush) ends(left int, wakeCrew func()) {
+	if left > 0 {
+		r.wait(rushOn)
+		return
+	}
+	r.wait(0)
 	wakeCrew()
 }

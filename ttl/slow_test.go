@@ -39,7 +39,7 @@ func TestSlowCatalogStarvesNothing(t *testing.T) {
 		tick := func() {
 			t.Helper()
 			m.known.forget()
-			m.settingsAt = time.Now() // as if they had changed: then a job that is new is looked at, too
+			m.settingsAt = m.pulse.Now.Add(time.Minute) // as if they had changed: then a job that is new is looked at, too
 			m.mustTick()
 		}
 
@@ -91,7 +91,7 @@ func TestJobsAreReconsideredInTurn(t *testing.T) {
 			for job, at := range m.reconsidered {
 				m.reconsidered[job] = at.Add(-reconsiderEvery) // as if it took that long
 			}
-			m.settingsAt = time.Now()
+			m.settingsAt = m.pulse.Now.Add(time.Minute)
 			m.mustTick()
 		}
 		if asked := slices.Compact(slices.Sorted(slices.Values(store.asked))); len(asked) != 3 {

@@ -250,7 +250,7 @@ func TestRuleOfAnotherVersion(t *testing.T) {
 		}
 
 		f.Exec(f.In("UPDATE {t}_c.policy SET options = JSON_OBJECT()"))
-		m.settingsAt = time.Now() // as if they had changed: then a job that is new is looked at, too
+		m.settingsAt = m.pulse.Now.Add(time.Minute) // as if they had changed: then a job that is new is looked at, too
 		tick()
 		if waits := f.waits(); !strings.HasPrefix(waits, "running") {
 			t.Errorf("got a job that %s under a rule that is understood", waits)

@@ -33,13 +33,13 @@ type tickerStore interface {
 	plan.WholeSource
 	Clock(ctx context.Context) (time.Time, error)
 	Pulse(ctx context.Context, node uint64, lease string) (catalog.Pulse, error)
-	LastEvent(ctx context.Context) (id uint64, err error)
+	News(ctx context.Context) (uint64, error)
 	Checks() uint64
 	Acquire(ctx context.Context, name string, node uint64, ttl time.Duration) (catalog.Lease, error)
 	Renew(ctx context.Context, l catalog.Lease, ttl time.Duration) error
 
-	Policies(ctx context.Context) ([]catalog.Policy, error)
-	Schedules(ctx context.Context) ([]catalog.Schedule, error)
+	PoliciesAgain(ctx context.Context) ([]*catalog.Policy, error)
+	PastAgain(ctx context.Context) (map[uint64]*catalog.Past, error)
 	SchedulesOf(ctx context.Context, policy uint64) ([]catalog.Schedule, error)
 	Looked(ctx context.Context, at, due time.Time, policies []uint64) error
 	Identities(ctx context.Context, policy uint64) (tables.Incarnation, error)
@@ -76,10 +76,10 @@ type ticker struct {
 	tickAt       time.Time // when this tick began
 	tendsAt      time.Time // when it began to look after jobs
 	known        known
-	event        uint64 // the last one when the settings were read
+	newest       uint64 // news of the catalog when the settings were read
 	limitsAt     time.Time
-	settings     limits // those that jobs were last looked at by
-	settingsAt   time.Time
+	settings     limits    // those that jobs were last looked at by
+	settingsAt   time.Time // by the database's clock
 	nextLook     time.Time // by the local clock; zero for none
 	chores       []*chore
 	keeping      *chore // of them
@@ -129,6 +129,7 @@ func (e *Engine) ticks(ctx context.Context) error {
 		t.closeIdle(work.IdleLimit)
 		e.sessions.Trim(work.IdleLimit)
 		t.await(ctx)
+		t.hear()
 	}
 
 	return nil
@@ -201,6 +202,22 @@ func (t *ticker) await(ctx context.Context) {
 	}
 }
 
+// hear takes the signals that have come before a tick, which sees what they are about: none of them
+// is left to cut it short.
+func (t *ticker) hear() {
+	for {
+		select {
+		case <-t.engine.wakes:
+		case <-t.engine.awaited:
+			t.heard = true
+		case <-t.news:
+			t.heard = true
+		default:
+			return
+		}
+	}
+}
+
 // rest pauses, unless somebody waits for a run.
 func (t *ticker) rest(ctx context.Context, d time.Duration) (awaited bool) {
 	timer := time.NewTimer(d)
@@ -221,8 +238,8 @@ func (t *ticker) newsElsewhere(ctx context.Context) bool {
 	if !t.leads || !t.pulse.Others || time.Since(t.stirred) > askFor {
 		return false
 	}
-	event, err := t.store.LastEvent(ctx)
-	return err == nil && event != t.event
+	news, err := t.store.News(ctx)
+	return err == nil && news != t.newest
 }
 
 // tick reads what there is, starts what is due, and looks after what runs.
@@ -293,7 +310,7 @@ func (t *ticker) endAwaited(ctx context.Context, v view) (others []catalog.Job) 
 
 // adopt reads the settings if they may have changed, and does what follows from other ones.
 func (t *ticker) adopt(ctx context.Context) error {
-	if t.pulse.Event != t.event {
+	if t.pulse.News != t.newest {
 		t.stirred = time.Now()
 	}
 
@@ -301,7 +318,7 @@ func (t *ticker) adopt(ctx context.Context) error {
 		if err := t.engine.readLimits(ctx); err != nil {
 			return err
 		}
-		t.event, t.limitsAt = t.pulse.Event, time.Now()
+		t.newest, t.limitsAt = t.pulse.News, time.Now()
 	}
 
 	l := t.limits()
@@ -314,7 +331,7 @@ func (t *ticker) adopt(ctx context.Context) error {
 	if l.historyDays != t.settings.historyDays {
 		t.keeping.did = time.Time{}
 	}
-	t.settings, t.settingsAt = *l, time.Now()
+	t.settings, t.settingsAt = *l, t.pulse.Now
 
 	return nil
 }
@@ -325,7 +342,7 @@ func (t *ticker) outdated(l limits) bool {
 	if l.timed {
 		every = ratesEvery
 	}
-	return t.pulse.Event != t.event || t.pulse.Settings != l.Revision || max(t.pulse.Engines, 1) != l.Nodes ||
+	return t.pulse.News != t.newest || t.pulse.Settings != l.Revision || max(t.pulse.Engines, 1) != l.Nodes ||
 		time.Since(t.limitsAt) > every
 }
 

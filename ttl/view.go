@@ -27,9 +27,9 @@ type scheduled struct {
 // has ended) is read after readAgain, if there is another one.
 type known struct {
 	schedule
-	event uint64 // the last one when it was read
-	at    time.Time
-	took  time.Duration // of this tick, to read it; 0 when that was not necessary
+	news uint64 // of the catalog when it was read
+	at   time.Time
+	took time.Duration // of this tick, to read it; 0 when that was not necessary
 }
 
 const (
@@ -55,37 +55,37 @@ func (t *ticker) view(ctx context.Context, pulse catalog.Pulse, jobs []catalog.J
 	if pulse.Others {
 		again = readAgain
 	}
-	if k.schedule == nil || k.event != pulse.Event || time.Since(k.at) > again {
+	if k.schedule == nil || k.news != pulse.News || time.Since(k.at) > again {
 		began := time.Now()
 		if k.schedule, err = t.readSchedule(ctx); err != nil {
 			return v, err
 		}
-		k.event, k.at, k.took = pulse.Event, time.Now(), time.Since(began)
+		k.news, k.at, k.took = pulse.News, time.Now(), time.Since(began)
 	}
 
 	v.schedule = k.schedule
 	return v, nil
 }
 
+// readSchedule reads what has changed since the last time; the rest is remembered.
 func (t *ticker) readSchedule(ctx context.Context) (schedule, error) {
-	policies, err := t.store.Policies(ctx)
+	policies, err := t.store.PoliciesAgain(ctx)
 	if err != nil {
 		return nil, err
 	}
 
-	runs, err := t.store.Schedules(ctx)
+	pasts, err := t.store.PastAgain(ctx)
 	if err != nil {
 		return nil, err
-	}
-
-	ran := map[uint64][]catalog.Schedule{}
-	for _, r := range runs {
-		ran[r.PolicyID] = append(ran[r.PolicyID], r)
 	}
 
 	all := make(schedule, len(policies))
 	for _, p := range policies {
-		all[p.ID] = scheduled{p, ran[p.ID]}
+		s := scheduled{Policy: *p}
+		if past := pasts[p.ID]; past != nil {
+			s.ran = past.Schedules
+		}
+		all[p.ID] = s
 	}
 
 	return all, nil

@@ -267,7 +267,7 @@ func TestManyJobsStartBeforeTheWork(t *testing.T) {
 			f.In("INSERT INTO {t}.t1 SELECT * FROM {t}.before"))
 		var early atomic.Int64
 		m.engine.crew.BeforePacket = func() {
-			if m.engine.rush.on.Load() {
+			if m.engine.rush.waits() {
 				early.Add(1)
 			}
 		}
@@ -280,12 +280,8 @@ func TestManyJobsStartBeforeTheWork(t *testing.T) {
 			<-crew
 		}()
 
-		const atWork = "SELECT COUNT(*) FROM {t}_c.task JOIN {t}_c.job ON job.id = job_id " +
-			"WHERE job.state = 'running' AND task.state <> 'finished'"
 		f.Wait("all jobs", func() bool {
-			m.mustTick()
-			// It may have had time for some of them only, and the next one rushes again.
-			f.Wait("the work", func() bool { return f.Number(f.In(atWork)) == 0 })
+			m.mustTick() // it may have had time for some of them only, and the next one goes on
 			return f.Number(f.In("SELECT COUNT(*) FROM {t}_c.job_history WHERE state = 'finished'")) == tables-1
 		})
 
@@ -305,35 +301,110 @@ func TestManyJobsStartBeforeTheWork(t *testing.T) {
 	})
 }
 
-// TestRushes: the crew waits when many jobs are due, not for long, and not where somebody has asked
-// for one of them.
-func TestRushes(t *testing.T) {
-	many, few := make([]duePolicy, manyDue), make([]duePolicy, manyDue-1)
-	asked := slices.Clone(many)
-	asked[0].trigger = catalog.TriggerManual
-	synctest.Test(t, func(t *testing.T) {
-		r := rush{}
-		for _, step := range []struct {
-			what string
-			due  []duePolicy
-			want bool
-		}{
-			{"few", few, false},
-			{"many", many, true},
-			{"a person's first", asked, false},
-			{"still many", many, true},
-			{"many for too long", many, false},
-			{"few again", few, false},
-			{"many anew", many, true},
+// TestRequestIsSeenBehindALaterEvent: a run is also started if the request for it is committed after a later event,
+// and after a tick that has seen that.
+func TestRequestIsSeenBehindALaterEvent(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.Fill("t", 2)
+		f.Fill("other", 2)
+		p, other := f.DeclareEvery("t", "8760h"), f.DeclareEvery("other", "8760h")
+		f.at(utc("05-10 12:00:00")).pass()
+		m := f.at(utc("05-10 13:00:00"))
+		m.mustTick()
+		if jobs := f.jobs(); jobs != "2" {
+			t.Fatalf("%s first jobs have started, want 2", jobs)
+		}
+
+		tx, err := m.db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+
+		for _, statement := range []string{
+			"UPDATE {t}_c.schedule SET requested_at = UTC_TIMESTAMP(6), revision = revision + 1 WHERE policy_id = ?",
+			"INSERT INTO {t}_c.event (at, kind, policy_id, text) VALUES (UTC_TIMESTAMP(6), 'run requested', ?, '')",
 		} {
-			if got := r.begins(step.due); got != step.want || got != r.on.Load() ||
-				r.many() != (len(step.due) >= manyDue) {
-				t.Errorf("%s: got %v, want %v", step.what, got, step.want)
+			if _, err := tx.ExecContext(t.Context(), f.In(statement), p.ID); err != nil {
+				t.Fatal(err)
 			}
-			r.ends(func() {})
-			time.Sleep(rushFor/2 - time.Second)
+		}
+
+		if err := m.engine.store.Pause(t.Context(), "ann@%", other.ID, "", time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		m.mustTick()
+
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		m.mustTick()
+		if jobs := f.jobs(); jobs != "3" {
+			t.Errorf("%s jobs have started, want 3", jobs)
 		}
 	})
+}
+
+// TestRushes: the crew waits when many jobs are due, until the last of them has started; not for long,
+// and not where somebody has asked for one of them.
+func TestRushes(t *testing.T) {
+	many, few := make([]duePolicy, manyDue), make([]duePolicy, 1)
+	asked := slices.Clone(many)
+	asked[0].trigger = catalog.TriggerManual
+	type step struct {
+		what string
+		due  []duePolicy
+		left int
+		want bool // the crew waits while they start
+	}
+
+	for _, steps := range [][]step{
+		{
+			{"few", few, 0, false},
+			{"many", many, 3, true},
+			{"the last of them", few, 0, true},
+			{"none", nil, 0, false},
+			{"few again", few, 0, false},
+		},
+		{{"many", many, 3, true}, {"a person's first", asked, 3, false}, {"still many", many, 0, true}},
+		{
+			{"many", many, 3, true},
+			{"many", many, 3, true},
+			{"many", many, 3, true},
+			{"many for too long", many, 3, false},
+			{"few at last", few, 0, false},
+			{"many anew", many, 0, true},
+		},
+		{
+			{"many", many, 3, true},
+			{"many", many, 3, true},
+			{"many", many, 3, true},
+			{"few for too long", few, 1, false},
+			{"many anew", many, 0, true},
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := rush{}
+			for _, s := range steps {
+				if got := r.begins(s.due); got != s.want || got != r.waits() {
+					t.Errorf("%s: got %v, want %v", s.what, got, s.want)
+				}
+				woken := false
+				if s.want {
+					r.ends(s.left, func() { woken = true })
+				}
+				if goesOn := s.left == 0 || !s.want; r.waits() == goesOn || woken != (s.want && goesOn) {
+					t.Errorf("%s: the crew waits: %v, it was woken: %v, with %d jobs left", s.what, r.waits(), woken, s.left)
+				}
+				time.Sleep(rushFor / 3)
+				if r.waits() {
+					t.Errorf("%s: the crew waits although no tick follows", s.what)
+				}
+			}
+		})
+	}
 }
 
 // TestGlanceIsOldOnceThePolicyHasChanged: what was seen of a table together with others goes with
