@@ -69,13 +69,25 @@ UNION ALL SELECT CONCAT_WS(' ', table_name, table_type, engine, table_collation)
 	return lines
 }
 
+// newShape is the shape of a catalog that this test's account makes: the one that it was given may be
+// another account's. There is none any more then.
+func (b *bench) newShape(t *testing.T) (lines []string) {
+	t.Helper()
+	b.exec(t, "DROP DATABASE "+b.Schema())
+	if _, err := Open(t.Context(), b.db, b.Store.cfg); err != nil {
+		t.Fatal(err)
+	}
+	lines = b.shape(t)
+	b.exec(t, "DROP DATABASE "+b.Schema())
+	return lines
+}
+
 func TestMigratesFromEveryEarlierVersion(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
-		want := b.shape(t)
+		want := b.newShape(t)
 		all := steps(t)
 		for n := range all {
-			b.exec(t, "DROP DATABASE "+b.Schema())
 			if err := b.migrate(t.Context(), all[:n]); err != nil {
 				t.Fatal(err)
 			}
@@ -85,6 +97,7 @@ func TestMigratesFromEveryEarlierVersion(t *testing.T) {
 			if diff := cmp.Diff(want, b.shape(t)); diff != "" {
 				t.Errorf("from step %d (-want, +got):\n%s", n, diff)
 			}
+			b.exec(t, "DROP DATABASE "+b.Schema())
 		}
 	})
 }
@@ -94,14 +107,7 @@ func TestMigratesFromEveryEarlierVersion(t *testing.T) {
 func TestMigrationGoesOnWhereItWasKilled(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
-		// What was made beforehand may be another account's.
-		b.exec(t, "DROP DATABASE "+b.Schema())
-		if _, err := Open(t.Context(), b.db, b.Store.cfg); err != nil {
-			t.Fatal(err)
-		}
-		want := b.shape(t)
-		b.exec(t, "DROP DATABASE "+b.Schema())
-
+		want := b.newShape(t)
 		for i, m := range steps(t) {
 			for done := range m.statements {
 				half := m
