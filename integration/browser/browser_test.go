@@ -47,6 +47,7 @@ type plan struct {
 	Verdicts map[string]string `json:"verdicts"` // by table
 	Held     int               `json:"held"`     // rows due in table cart
 	Pictures string            `json:"pictures"`
+	StopFile string            `json:"stopFile"`
 }
 
 func TestStatusPage(t *testing.T) {
@@ -70,7 +71,8 @@ func TestStatusPage(t *testing.T) {
 			longName: "paused",
 		}
 		b.sameCharts()
-		b.check("charts", "live", "states", "layout", "accessibility", "keyboard", "outages", "readonly", "signals")
+		b.check("charts", "live", "states", "layout", "accessibility", "keyboard", "outages", "readonly", "signals",
+			"schedule")
 
 		if *update && s.MariaDB() {
 			b.check("pictures")
@@ -93,7 +95,24 @@ func TestStatusPage(t *testing.T) {
 		b.exec(`SET GLOBAL ttl_delete_rows_limit = 0`)
 		b.await("cart is clean", fmt.Sprintf(`SELECT COUNT(*) = %d FROM %s.cart`, cartKept, b.p.Schema))
 		b.refusals()
+		b.halts()
 	})
+}
+
+// halts has everything stopped, and then one engine of two.
+func (b *bench) halts() {
+	b.Helper()
+	b.exec(`SET GLOBAL ttl_job_enable = OFF`)
+	b.check("halted")
+	b.exec(`SET GLOBAL ttl_job_enable = ON`)
+	b.check("resumed")
+
+	b.p.StopFile = filepath.Join(b.TempDir(), "stop")
+	if err := os.WriteFile(b.p.StopFile, nil, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	b.start("TTLPROXY_STOP_FILE=" + b.p.StopFile)
+	b.check("stopped")
 }
 
 // find returns the first of these programs.

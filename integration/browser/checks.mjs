@@ -137,6 +137,44 @@ export const checks = {
     });
   },
 
+  /** When jobs of a table start is said in words. */
+  async schedule(browser, plan) {
+    await visit(browser, table(plan, 'session'), {}, async page => {
+      const sentence = page.locator('p.sentence', { hasText: 'Jobs start' });
+      await sentence.waitFor();
+      assert.match(await sentence.innerText(), /A row expires 1 day after its at\. Jobs start: every 1h\./);
+    });
+  },
+
+  /** What keeps everything from being deleted stands above all, and goes with it. */
+  async halted(browser, plan) {
+    await visit(browser, overview(plan), { axe: true }, async page => {
+      await page.locator('[data-key="halted"]').getByText('Nothing is deleted: ttl_job_enable is OFF').waitFor();
+      await accessible(page);
+    });
+    await visit(browser, table(plan, 'session'), {}, async page => {
+      await page.locator('[data-key="halted"]').waitFor();
+    });
+  },
+
+  /** Nothing is in the way any more. */
+  async resumed(browser, plan) {
+    await visit(browser, overview(plan), {}, async page => {
+      await page.getByText('Live', { exact: true }).waitFor();
+      assert.equal(await page.locator('[data-key="halted"], [data-key="stopped"]').count(), 0, 'a notice of what is over');
+    });
+  },
+
+  /** One engine of two that is stopped by a file is said, with the file. */
+  async stopped(browser, plan) {
+    await visit(browser, overview(plan), { axe: true }, async page => {
+      const notice = page.locator('[data-key="stopped"]');
+      await notice.getByText(plan.stopFile).waitFor();
+      assert.equal(await page.locator('[data-key="halted"]').count(), 0, 'the other engine deletes');
+      await accessible(page);
+    });
+  },
+
   /** A proxy without a token offers no actions. */
   async readonly(browser, plan) {
     await visit(browser, `${plan.other}#/`, {}, async page => {
