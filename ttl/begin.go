@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -94,6 +95,7 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy) {
 	close(queue)
 
 	began := time.Now()
+	var tried atomic.Int64
 	var mu sync.Mutex // of setbacks
 	var starting sync.WaitGroup
 	for _, s := range t.startersFor(len(due)) {
@@ -107,6 +109,7 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy) {
 						t.setbacks[d.policy.ID] = setback{now, time.Now().Add(rest)}
 						mu.Unlock()
 					}
+					tried.Add(1)
 					if t.startsOver(ctx, began) {
 						return
 					}
@@ -117,7 +120,7 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy) {
 
 	starting.Wait()
 	if rushes {
-		t.engine.rush.ends(len(queue), t.wakeCrew)
+		t.engine.rush.ends(len(due)-int(tried.Load()), t.wakeCrew)
 	}
 
 	t.known.forget() // they have run now

@@ -27,20 +27,21 @@ const (
 // begins reports whether the crew has to wait for these jobs: many of them, or the last of many.
 // Others do not keep a requested job, which comes first among them, waiting.
 func (r *rush) begins(due []duePolicy) bool {
-	over := time.Since(r.since) >= rushFor
-	switch few := len(due) < manyDue; {
-	case len(due) == 0, few && over:
+	few := len(due) < manyDue
+	switch {
+	case len(due) == 0, few && time.Since(r.since) >= rushFor:
 		r.since = time.Time{}
 	case r.since.IsZero():
-		r.since, over = time.Now(), false
+		r.since = time.Now()
 	}
 
-	begins := !r.since.IsZero() && !over && due[0].trigger != catalog.TriggerManual
-	r.wait(0)
-	if begins {
-		r.wait(rushFor)
+	if r.since.IsZero() || time.Since(r.since) >= rushFor || due[0].trigger == catalog.TriggerManual {
+		r.wait(0)
+		return false
 	}
-	return begins
+
+	r.wait(rushFor)
+	return true
 }
 
 // wait keeps the crew waiting for as long.
