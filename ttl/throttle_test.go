@@ -246,7 +246,8 @@ func TestTwiceASecond(t *testing.T) {
 		looks, told := s.looks.Load(), b.times.Load()
 		time.Sleep(time.Minute)
 		looks, told = s.looks.Load()-looks, b.times.Load()-told
-		if looks < 118 || looks > 120 || told < 118 || told > 120 {
+		// One that falls on the very end of the minute may count, or not.
+		if looks < 118 || looks > 121 || told < 118 || told > 121 {
 			t.Errorf("in a minute it has looked %d times and told %d times, want 120", looks, told)
 		}
 		end()
