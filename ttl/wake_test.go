@@ -355,7 +355,7 @@ func TestRequestIsSeenBehindALaterEvent(t *testing.T) {
 // TestRushes: the crew waits when many jobs are due, until the last of them has started; not for long,
 // and not where somebody has asked for one of them.
 func TestRushes(t *testing.T) {
-	many, few := make([]duePolicy, manyDue), make([]duePolicy, 1)
+	many, few := make([]duePolicy, manyDue), make([]duePolicy, manyDue-1)
 	asked := slices.Clone(many)
 	asked[0].trigger = catalog.TriggerManual
 	type step struct {
@@ -393,7 +393,8 @@ func TestRushes(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rush{}
 			for _, s := range steps {
-				if got := r.begins(s.due); got != s.want || got != r.waits() {
+				if got := r.begins(s.due); got != s.want || got != r.waits() ||
+					r.many() != (s.want || len(s.due) >= manyDue) {
 					t.Errorf("%s: got %v, want %v", s.what, got, s.want)
 				}
 				woken := false
