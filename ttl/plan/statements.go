@@ -151,6 +151,12 @@ func (s *Statements) lock(where string) string {
 		" FOR UPDATE NOWAIT"
 }
 
+// LockSome is LockRange for the rows that DeleteSome comes to first.
+func (s *Statements) LockSome(n int) string {
+	return "SELECT COUNT(*) INTO @ttlproxy_locked FROM (SELECT 1 FROM " + s.Target.Source() + " WHERE " +
+		s.dueByTime() + " LIMIT " + strconv.Itoa(n) + " FOR UPDATE NOWAIT) first"
+}
+
 // DeleteRange deletes the expired rows of a block where guard holds.
 func (s *Statements) DeleteRange(r Range, guard string) (string, error) {
 	where, err := s.within(r)

@@ -6,10 +6,9 @@ import (
 )
 
 // contested remembers in which tables batches have lately run into locked rows. There they first
-// take all their locks, or learn at once that they cannot: nothing is deleted and rolled back, and
-// on MySQL, whose shortest wait is a second, nobody waits. It costs a sixth of the time of a batch,
-// so it is not done where nobody is met, but for ranges on MySQL: a list of keys is short, a range
-// is not.
+// take all their locks, or learn at once that they cannot, and nothing is deleted and rolled back.
+// It costs a sixth of the time of a batch, so it is not done where nobody is met. On MySQL, whose
+// shortest wait is a second, every batch does so.
 type contested struct {
 	mu  sync.Mutex
 	met map[uint64]time.Time // by policy

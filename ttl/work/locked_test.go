@@ -44,8 +44,7 @@ func (f *fixture) wantWaits(before, most int) {
 }
 
 // TestLockedRowsHoldNobodyUp: whatever an application holds of a table, and wherever, all other
-// rows go at once, and what is left is counted. A walk by the key waits for nobody, one by the index
-// on time waits once.
+// rows go at once, and what is left is counted. Nobody is waited for.
 func TestLockedRowsHoldNobodyUp(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
@@ -70,7 +69,6 @@ type locking struct {
 	hold    []string
 	held    int // expired rows among them
 	left    int // rows in the end
-	waits   int // of MySQL; MariaDB never waits
 }
 
 var lockings = []locking{
@@ -117,13 +115,13 @@ var lockings = []locking{
 			"SELECT * FROM {t} WHERE made = '2020-02-01' FOR UPDATE",
 			"SELECT * FROM {t} WHERE id IN (2, 7002) FOR UPDATE",
 		},
-		held: 2, left: 5002, waits: 1,
+		held: 2, left: 5002,
 	},
 	{
 		name: "by an index on time of a small table", way: plan.WalkIndex,
 		prepare: slices.Concat(small, []string{"ALTER TABLE {t} ADD INDEX (made)"}),
 		hold:    []string{"SELECT * FROM {t} WHERE id IN (449, 450) FOR UPDATE"},
-		held:    2, left: 2, waits: 1,
+		held:    2, left: 2,
 	},
 }
 
@@ -159,7 +157,7 @@ func (f *fixture) holdsNobodyUp(c locking) {
 		f.T.Errorf("the walk took %v", took)
 	}
 
-	f.wantWaits(before, c.waits)
+	f.wantWaits(before, 0)
 	if left := f.Number("SELECT COUNT(*) FROM " + f.Schema + ".t"); left != c.left {
 		f.T.Errorf("%d rows are left, want %d", left, c.left)
 	}
@@ -221,6 +219,34 @@ func TestLockedRowsGoOnceFreed(t *testing.T) {
 
 		if got := f.Text(counts); got != `["20000"] 9999 1 0` {
 			t.Errorf(`once they are free the task is %s, want ["20000"] 9999 1 0`, got)
+		}
+	})
+}
+
+// TestNothingIsLockedWhileWaiting: a batch that meets a row of somebody else ends at once, in a
+// table without a key as well, instead of waiting with what it has deleted locked.
+func TestNothingIsLockedWhileWaiting(t *testing.T) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.Fill("t", 10_000)
+		f.Exec("ALTER TABLE " + f.Schema + ".t MODIFY id BIGINT NOT NULL, DROP PRIMARY KEY, ADD INDEX (id)")
+		f.Open()
+		letGo := f.Hold("SELECT * FROM {t} FORCE INDEX (id) WHERE id = 5001 FOR UPDATE")
+		before, began := f.lockWaits(), time.Now()
+		table := f.serverTable()
+
+		_, err := table.deleteSome(t.Context(), 4000, checkpoint{})
+		if took := time.Since(began); classify(err) != locked || took > 900*time.Millisecond {
+			t.Errorf("a batch that met a locked row ended after %v by %v", took, err)
+		}
+		f.wantWaits(before, 0)
+		if left := f.Number("SELECT COUNT(*) FROM " + f.Schema + ".t"); left != 10_000 {
+			t.Errorf("%d rows are left of 10000", left)
+		}
+
+		letGo()
+		if n, err := table.deleteSome(t.Context(), 4000, checkpoint{}); err != nil || n != 4000 {
+			t.Errorf("deleted %d rows once the row was free: %v", n, err)
 		}
 	})
 }

@@ -154,20 +154,19 @@ func (t *serverTable) deleteRange(ctx context.Context, r plan.Range, c checkpoin
 
 // packet is the batch that deletes a range.
 func (t *serverTable) packet(r plan.Range, c checkpoint) (packet, error) {
-	p, guard := t.barrier.open(t.batch), t.barrier.inside(t.batch)
-	if !t.locksFirst() {
-		del, err := t.statements.DeleteRange(r, guard)
-		return t.barrier.close(p, t.batch, del, c), err
+	p, statements := t.barrier.open(t.batch), t.statements
+	if t.locksFirst() {
+		lock, err := statements.LockRange(r)
+		if err != nil {
+			return p, err
+		}
+		p, statements = p.locking(lock), statements.Forcing()
 	}
-	lock, err := t.statements.LockRange(r)
-	if err != nil {
-		return p, err
-	}
-	del, err := t.statements.Forcing().DeleteRange(r, guard)
-	return t.barrier.close(p.locking(lock), t.batch, del, c), err
+	del, err := statements.DeleteRange(r, t.barrier.inside(t.batch))
+	return t.barrier.close(p, t.batch, del, c), err
 }
 
-// locksFirst says that a range is locked as a whole before anything of it is deleted: on MySQL,
+// locksFirst says that the rows of a batch are all locked before one of them is deleted: on MySQL,
 // where a DELETE would wait with everything that it has deleted locked, and where batches have
 // lately met locks.
 func (t *serverTable) locksFirst() bool {
@@ -184,28 +183,28 @@ func (t *serverTable) deleteKeys(ctx context.Context, keys []tables.Key, c check
 
 // packetOfKeys is the batch that deletes what keys name.
 func (t *serverTable) packetOfKeys(keys []tables.Key, c checkpoint) (packet, error) {
-	p, guard := t.barrier.open(t.batch), t.barrier.inside(t.batch)
-	if !t.contested.lately(t.policy.ID) {
-		del, err := t.statements.DeleteKeys(keys, guard)
+	p, statements := t.barrier.open(t.batch), t.statements
+	if t.locksFirst() {
+		lock, err := statements.LockKeys(keys)
 		if err != nil {
 			return p, err
 		}
-		return t.unqueueing(t.barrier.close(p, t.batch, del, c), keys, c)
+		p, statements = p.locking(lock), statements.Forcing()
 	}
-	lock, err := t.statements.LockKeys(keys)
+	del, err := statements.DeleteKeys(keys, t.barrier.inside(t.batch))
 	if err != nil {
 		return p, err
 	}
-	del, err := t.statements.Forcing().DeleteKeys(keys, guard)
-	if err != nil {
-		return p, err
-	}
-	return t.unqueueing(t.barrier.close(p.locking(lock), t.batch, del, c), keys, c)
+	return t.unqueueing(t.barrier.close(p, t.batch, del, c), keys, c)
 }
 
 func (t *serverTable) deleteSome(ctx context.Context, rows int, c checkpoint) (int64, error) {
+	p := t.barrier.open(t.batch)
+	if t.barrier.waits() {
+		p = p.locking(t.statements.LockSome(rows))
+	}
 	del := t.statements.DeleteSome(rows, t.barrier.inside(t.batch))
-	return t.send(ctx, t.barrier.close(t.barrier.open(t.batch), t.batch, del, c))
+	return t.send(ctx, t.barrier.close(p, t.batch, del, c))
 }
 
 func (t *serverTable) send(ctx context.Context, p packet) (int64, error) {
