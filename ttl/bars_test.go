@@ -49,8 +49,8 @@ func (f *fixture) fillIndexed(rows int) (due int) {
 }
 
 // TestFewDueRowsAreReadTwice: with an index on time and one row in a thousand due, the server reads
-// each of those twice, in the index and where it is deleted. Of the others it reads those without a
-// date, once, to say how many never expire.
+// each of those twice, in the index and where it is deleted; MySQL a third time, to lock it before anything is
+// deleted. Of the others it reads those without a date, once, to say how many never expire.
 func TestFewDueRowsAreReadTwice(t *testing.T) {
 	t.Parallel()
 	eachCountingServer(t, func(t *testing.T, cfg *mysql.Config) {
@@ -68,8 +68,12 @@ func TestFewDueRowsAreReadTwice(t *testing.T) {
 		stop()
 		read, dateless := f.fetched()-before, f.Number("SELECT COUNT(*) FROM "+f.Schema+".t WHERE made IS NULL")
 
+		times := 2
+		if !f.Store.Server().MariaDB {
+			times = 3
+		}
 		// One more row tells, before each job, whether anything is due.
-		if read > 2*due+dateless+5 {
+		if read > times*due+dateless+5 {
 			t.Errorf("the server read %d rows to delete %d, by\n%.2000s", read, due,
 				strings.Join(f.statementsNaming("`"+f.Schema+"`.`t`"), "\n"))
 		}

@@ -300,7 +300,7 @@ func (t *serverTable) statementsAlong(f *family.Family, listed int) ([]family.St
 		if err != nil {
 			return nil, err
 		}
-		del, err := t.statements.Forcing().DeleteKeys(tops, same+alone)
+		del, err := t.statements.Forcing(t.barrier.mariadb).DeleteKeys(tops, same+alone)
 		if err != nil {
 			return nil, err
 		}

@@ -55,7 +55,7 @@ func (f *fixture) barrier() *barrier {
 	return &barrier{
 		table: f.Store.Name("task"), job: 1, task: 1, fence: 7, policy: 1, version: 1,
 		guard:    f.Store.Guard(1, 1),
-		identity: identity, atOnce: withoutWaitingOn(f.Store.Server()),
+		identity: identity, atOnce: withoutWaitingOn(f.Store.Server()), mariadb: f.Store.Server().MariaDB,
 	}
 }
 

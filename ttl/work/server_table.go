@@ -160,7 +160,7 @@ func (t *serverTable) packet(r plan.Range, c checkpoint) (packet, error) {
 		if err != nil {
 			return p, err
 		}
-		p, statements = p.locking(lock), statements.Forcing()
+		p, statements = p.locking(lock), statements.Forcing(t.barrier.mariadb)
 	}
 	del, err := statements.DeleteRange(r, t.barrier.inside(t.batch))
 	return t.barrier.close(p, t.batch, del, c), err
@@ -189,7 +189,7 @@ func (t *serverTable) packetOfKeys(keys []tables.Key, c checkpoint) (packet, err
 		if err != nil {
 			return p, err
 		}
-		p, statements = p.locking(lock), statements.Forcing()
+		p, statements = p.locking(lock), statements.Forcing(t.barrier.mariadb)
 	}
 	del, err := statements.DeleteKeys(keys, t.barrier.inside(t.batch))
 	if err != nil {
@@ -278,7 +278,7 @@ func (t *serverTable) deleteFree(ctx context.Context, keys []tables.Key,
 
 	c.skipped += int64(len(locked))
 	c.chosen = int64(len(keys) - len(locked))
-	del, err := t.statements.Forcing().DeleteKeys(free, t.barrier.inside(t.batch))
+	del, err := t.statements.Forcing(t.barrier.mariadb).DeleteKeys(free, t.barrier.inside(t.batch))
 	if err != nil {
 		t.session.rollback(ctx)
 		return 0, nil, err
