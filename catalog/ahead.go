@@ -136,7 +136,7 @@ func (s *Store) settleAhead(ctx context.Context, tx *sql.Tx, d Departure) error 
 			return err
 		}
 	}
-	if err := s.insertIdentities(ctx, tx, d.Policy, d.Server, all); err != nil {
+	if err := s.insertIdentities(ctx, tx, d.Policy, d.Server, all, nil); err != nil {
 		return err
 	}
 	if err := s.forgetOthers(ctx, tx, d); err != nil {

@@ -11,29 +11,55 @@ import (
 
 // MySQL keeps the id of a tablespace, and the time of its table, when IMPORT TABLESPACE puts other rows in
 // their place. What tells is the number that InnoDB gives the table anew: only its locks show it, so jobs
-// read it when they begin (see Session.TableNumber in ttl/work).
+// read it when they begin, and workers with each task (see Session.TableNumber in ttl/work).
 
-// Numbers returns the numbers that the table of a policy and its partitions had when they were first read, by
-// partition: none of what is remembered anew.
-func (s *Store) Numbers(ctx context.Context, policy uint64) (map[string]uint64, error) {
-	rows, err := s.db.QueryContext(ctx, s.sql(selectTableNumbers), policy)
+// Numbers are those of a policy's table and its partitions on one server, as they were first read.
+type Numbers map[numbered]uint64
+
+// numbered is what has a number: whatever takes a partition's place has another id.
+type numbered struct {
+	partition string
+	id        uint64
+}
+
+// Of is the number of a table or partition; 0 if nobody has read it.
+func (n Numbers) Of(i tables.Identity) uint64 { return n[numbered{i.Partition, i.TableID}] }
+
+// Numbers returns what numbers are known of a policy's table on a server.
+func (s *Store) Numbers(ctx context.Context, policy uint64, server string) (Numbers, error) {
+	return s.numbers(ctx, s.db, policy, server)
+}
+
+func (s *Store) numbers(ctx context.Context, on execer, policy uint64, server string) (Numbers, error) {
+	rows, err := on.QueryContext(ctx, s.sql(selectTableNumbers), policy, server)
 	if err != nil {
 		return nil, fmt.Errorf("read the numbers of tables: %w", err)
 	}
-	numbers := map[string]uint64{}
-	_, err = collect(rows, func(r *sql.Rows) (partition string, err error) {
+	numbers := Numbers{}
+	_, err = collect(rows, func(r *sql.Rows) (of numbered, err error) {
 		var number uint64
-		err = r.Scan(&partition, &number)
-		numbers[partition] = number
-		return partition, err
+		err = r.Scan(&of.partition, &of.id, &number)
+		numbers[of] = number
+		return of, err
 	})
 	return numbers, err
 }
 
 // LearnNumber remembers the number of a table or partition, as long as it is the one with that id.
-func (s *Store) LearnNumber(ctx context.Context, policy uint64, place tables.Identity, number uint64) error {
-	if _, err := s.exec(ctx, s.db, learnTableNumber, number, policy, place.Partition, place.TableID); err != nil {
+func (s *Store) LearnNumber(
+	ctx context.Context, policy uint64, server string, place tables.Identity, number uint64,
+) error {
+	if _, err := s.exec(ctx, s.db, learnTableNumber, number, policy, place.Partition, server,
+		place.TableID); err != nil {
 		return fmt.Errorf("remember the number of a table: %w", err)
+	}
+	return nil
+}
+
+// forgetNumbers lets the next job read them anew: it has been noticed that rows came in.
+func (s *Store) forgetNumbers(ctx context.Context, on execer, policy uint64) error {
+	if _, err := s.exec(ctx, on, forgetTableNumbers, policy); err != nil {
+		return fmt.Errorf("forget the numbers of tables: %w", err)
 	}
 	return nil
 }
@@ -57,8 +83,13 @@ func (s *Store) Imported(ctx context.Context, actor string, p Policy, partition 
 	}
 
 	c = c.Imported(partition)
-	if values[setting.Around] != setting.AroundFollow {
-		return s.Disarm(ctx, actor, p.ID, p.Version, c.Why)
+	if values[setting.Around] == setting.AroundFollow {
+		err = s.follow(ctx, actor, p, seen, c)
+	} else {
+		err = s.Disarm(ctx, actor, p.ID, p.Version, c.Why)
 	}
-	return s.follow(ctx, actor, p, seen, c)
+	if err != nil {
+		return err
+	}
+	return s.forgetNumbers(ctx, s.db, p.ID)
 }

@@ -136,10 +136,23 @@ func (s *Store) redeclare(ctx context.Context, tx *sql.Tx, who Client, old Polic
 		old.State != PolicyArmed || !old.Rule.Equal(d.Rule) {
 		return s.change(ctx, tx, who, old, d, was)
 	}
+	if was.altered() {
+		if err := s.endAltered(ctx, tx, old); err != nil {
+			return old, err
+		}
+	}
 	if was.How == tables.Changed {
 		return old, s.learnIdentity(ctx, tx, old.ID, was.seen.Server, was.Now)
 	}
 	return old, nil
+}
+
+// endAltered ends the jobs that were begun before a table was altered around the proxy.
+func (s *Store) endAltered(ctx context.Context, tx *sql.Tx, p Policy) error {
+	if err := s.bar(ctx, tx, p.ID); err != nil {
+		return err
+	}
+	return s.planAnew(ctx, tx, p.ID, "the table was altered outside ttlproxy")
 }
 
 // change writes a new rule over a known policy and ends the jobs of the old one. A table that is

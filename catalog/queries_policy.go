@@ -124,17 +124,17 @@ const (
  WHERE partition_name <> '' AND COALESCE(held_code, held) <> ?) h
  JOIN {policy_identity} i ON i.policy_id = h.policy_id AND i.partition_name <> ''
  ORDER BY i.policy_id, i.partition_name`
-	selectTableNumbers = `SELECT partition_name, table_number FROM {policy_identity}
- WHERE policy_id = ? AND server = {server-key} AND table_number IS NOT NULL`
+	selectTableNumbers = `SELECT partition_name, innodb_table_id, table_number FROM {policy_identity}
+ WHERE policy_id = ? AND server = ? AND table_number IS NOT NULL`
 	learnTableNumber = `UPDATE {policy_identity} SET table_number = ?
- WHERE policy_id = ? AND partition_name = ? AND server = {server-key} AND innodb_table_id = ?
- AND table_number IS NULL`
+ WHERE policy_id = ? AND partition_name = ? AND server = ? AND innodb_table_id = ? AND table_number IS NULL`
+	forgetTableNumbers     = `UPDATE {policy_identity} SET table_number = NULL WHERE policy_id = ?`
 	deleteIdentities       = `DELETE FROM {policy_identity} WHERE policy_id = ?`
 	deleteServerIdentities = `DELETE FROM {policy_identity} WHERE policy_id = ? AND server = ?`
 	insertIdentities       = `INSERT INTO {policy_identity} (policy_id, partition_name, server, innodb_table_id,
- create_time, held_code, held, seen_at)
+ table_number, create_time, held_code, held, seen_at)
  VALUES ` // and identityValues for each
-	identityValues = `(?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6))`
+	identityValues = `(?, ?, ?, ?, ?, ?, ?, ?, UTC_TIMESTAMP(6))`
 )
 
 // Identities on other members of a cluster. Conditions on {server-key} tell which is this one.

@@ -41,31 +41,40 @@ func scanIdentity(r *sql.Rows, before ...any) (i tables.Identity, err error) {
 }
 
 // rememberIdentity replaces what is known about the policy's table on all servers: the others have
-// to learn it again.
+// to learn it again. The number of what has kept its id is not forgotten.
 func (s *Store) rememberIdentity(ctx context.Context, tx *sql.Tx, policy uint64, seen tables.Seen) error {
+	numbers, err := s.numbers(ctx, tx, policy, seen.Server)
+	if err != nil {
+		return err
+	}
 	if _, err := s.exec(ctx, tx, deleteIdentities, policy); err != nil {
 		return fmt.Errorf("forget identity: %w", err)
 	}
-	return s.insertIdentities(ctx, tx, policy, seen.Server, seen.Incarnation)
+	return s.insertIdentities(ctx, tx, policy, seen.Server, seen.Incarnation, numbers)
 }
 
 // learnIdentity replaces what is known on one server only.
 func (s *Store) learnIdentity(
 	ctx context.Context, tx *sql.Tx, policy uint64, server string, all tables.Incarnation,
 ) error {
+	numbers, err := s.numbers(ctx, tx, policy, server)
+	if err != nil {
+		return err
+	}
 	if _, err := s.exec(ctx, tx, deleteServerIdentities, policy, server); err != nil {
 		return fmt.Errorf("forget identity: %w", err)
 	}
-	return s.insertIdentities(ctx, tx, policy, server, all)
+	return s.insertIdentities(ctx, tx, policy, server, all, numbers)
 }
 
 func (s *Store) insertIdentities(
-	ctx context.Context, tx *sql.Tx, policy uint64, server string, all tables.Incarnation,
+	ctx context.Context, tx *sql.Tx, policy uint64, server string, all tables.Incarnation, numbers Numbers,
 ) error {
 	for some := range slices.Chunk(all, mostIdentities) {
 		var args []any
 		for _, i := range some {
-			args = append(args, policy, i.Partition, server, i.TableID,
+			number := numbers.Of(i)
+			args = append(args, policy, i.Partition, server, i.TableID, sql.Null[uint64]{V: number, Valid: number != 0},
 				sql.Null[time.Time]{V: i.CreateTime, Valid: !i.CreateTime.IsZero()},
 				sql.Null[string]{V: string(i.Held.Code), Valid: i.Held.Holds()},
 				sql.Null[string]{V: i.Held.Text, Valid: i.Held.Holds()})
@@ -80,7 +89,7 @@ func (s *Store) insertIdentities(
 	return nil
 }
 
-// mostIdentities bounds the partitions that one statement remembers: it has seven parameters for
+// mostIdentities bounds the partitions that one statement remembers: it has eight parameters for
 // each, and servers allow 65,535.
 const mostIdentities = 1000
 

@@ -199,7 +199,7 @@ func (e ending) followed(after looks) ending {
 	if g.Restores != nil && !g.arrival.back && !g.arrival.unknown {
 		imports, e.text = "", "partition "+g.Restores.Partition+" has not come back"
 	}
-	e.anew = imports != "" || g.Redates || g.Kind == IntentReplace
+	e.anew = imports != "" || e.redates() || g.Kind == IntentReplace
 	if imports != "" {
 		e.require = g.brought()
 		e.kind, e.text = EventBraked, e.require+": no approval given before covers them"
@@ -229,6 +229,11 @@ func (e ending) followed(after looks) ending {
 	}
 
 	return e
+}
+
+// redates reports whether the DDL may have given the rows other dates under the name of the TTL column.
+func (e ending) redates() bool {
+	return e.policy.Stage.Redates || e.done && e.policy.Shape.Redates(e.seen.Shape, e.policy.Rule.Column, e.rule.Column)
 }
 
 // awaited says, to the client, what the policy waits for; nothing to one that restores a partition, and is told

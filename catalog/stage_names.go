@@ -80,10 +80,10 @@ func (s *Store) remember(ctx context.Context, e *ending, after looks) (err error
 		e.dormancy = dormancy{home: e.policy.Table, state: g.Before, reason: g.BeforeReason, approved: g.Approved}
 	}
 
-	if g.Altered || g.Redates {
+	if g.Altered || e.redates() {
 		e.dormancy.approved = false
 	}
-	if g.Redates {
+	if e.redates() {
 		e.dormancy.Copy = Copy{} // it does not hold the dates of its origin
 	}
 

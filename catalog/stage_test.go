@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 )
 
 // stage stops policies for a DDL of a client that stays connected.
@@ -71,6 +72,118 @@ func TestStageStopsAndCommitFollows(t *testing.T) {
 		}
 		if err := g.Commit(t.Context()); !errors.Is(err, ErrStageOver) {
 			t.Errorf("a second commit: got %v, want %v", err, ErrStageOver)
+		}
+	})
+}
+
+// TestJobsEndWithTheirTable: no job goes on in a table that somebody has put in its place, or altered, around the
+// proxy, only because a statement came through the proxy afterwards: it was begun for other rows, or other dates.
+func TestJobsEndWithTheirTable(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		alters := func(t *testing.T, p Policy) {
+			t.Helper()
+			g := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table})
+			b.exec(t, "ALTER TABLE user."+p.Table.Name+" ADD INDEX (at)")
+			if err := g.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		declares := func(t *testing.T, p Policy) { t.Helper(); b.declare(t, p.Table) }
+		fromDump := func(t *testing.T, p Policy) {
+			t.Helper()
+			g := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table, Rule: new(testRule()), FromDump: true})
+			if err := g.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		swap := []string{
+			"CREATE TABLE user.other{t} LIKE user.{t}", "INSERT INTO user.other{t} VALUES (1, '2001-01-01')",
+			"RENAME TABLE user.{t} TO user.gone{t}, user.other{t} TO user.{t}",
+		}
+		redate := []string{"ALTER TABLE user.{t} DROP COLUMN at, ADD COLUMN at DATETIME DEFAULT '2001-01-01'"}
+		rebuild := []string{"ALTER TABLE user.{t} FORCE"}
+
+		cases := map[string]struct {
+			around []string
+			then   func(*testing.T, Policy)
+		}{
+			"swapped": {swap, alters}, "redated": {redate, alters}, "rebuilt": {rebuild, alters},
+			"swappedanew": {swap, declares}, "redatedanew": {redate, declares}, "rebuiltanew": {rebuild, declares},
+			"dumped": {nil, fromDump},
+		}
+		jobs := map[string]Job{}
+		for name := range cases {
+			p := b.declare(t, b.table(t, name))
+			b.exec(t, "INSERT INTO user."+name+" VALUES (1, '2099-01-01')")
+			if _, err := b.Consent(t.Context(), "dba", p.ID, p.Version, Consent{}); err != nil {
+				t.Fatal(err)
+			}
+			jobs[name] = b.job(t, p, 1)
+		}
+		time.Sleep(1100 * time.Millisecond) // CREATE_TIME has whole seconds
+
+		for name, c := range cases {
+			for _, s := range c.around {
+				b.exec(t, strings.ReplaceAll(s, "{t}", name))
+			}
+			was, err := b.Policy(t.Context(), b.named(name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.then(t, was)
+
+			got, err := b.Policy(t.Context(), b.named(name))
+			if err != nil || got.Approved() {
+				t.Errorf("%s: got %+v, %v, want it no longer approved", name, got, err)
+			}
+			if now, err := b.Job(t.Context(), jobs[name].ID); !errors.Is(err, ErrNoJob) {
+				t.Errorf("%s: the job goes on: %+v, %v", name, now, err)
+			}
+		}
+	})
+}
+
+// TestOtherDatesAreNotApproved: a TTL column that becomes a TIMESTAMP, or is one no longer, has the dates that the
+// zone of the client makes of it, and a DATE those of midnight. No approval and no job covers them.
+func TestOtherDatesAreNotApproved(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		for name, c := range map[string]struct {
+			was, is string
+			others  bool
+		}{
+			"totimestamp":   {"DATETIME NULL", "TIMESTAMP NULL", true},
+			"fromtimestamp": {"TIMESTAMP NULL", "DATETIME NULL", true},
+			"todate":        {"DATETIME NULL", "DATE NULL", true},
+			"fromdate":      {"DATE NULL", "DATETIME NULL", false},
+			"finer":         {"DATETIME NULL", "DATETIME(6) NULL", false},
+			"notnull":       {"DATETIME NULL", "DATETIME NOT NULL", false},
+		} {
+			b.exec(t, "CREATE TABLE user."+name+" (id BIGINT PRIMARY KEY, at "+c.was+")")
+			p, rule := b.declare(t, b.named(name)), testRule()
+			if _, err := b.Consent(t.Context(), "dba", p.ID, p.Version, Consent{}); err != nil {
+				t.Fatal(err)
+			}
+			job := b.job(t, p, 1)
+
+			g := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table, Rule: &rule})
+			b.exec(t, "ALTER TABLE user."+name+" MODIFY at "+c.is)
+			if err := g.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			got, err := b.Policy(t.Context(), p.Table)
+			if err != nil || !got.Armed() || got.Approved() == c.others {
+				t.Errorf("%s: got %+v, %v, want it approved: %v", name, got, err, !c.others)
+			}
+			_, err = b.Job(t.Context(), job.ID)
+			if ended := errors.Is(err, ErrNoJob); c.others && !ended {
+				t.Errorf("%s: the job goes on: %v", name, err)
+			}
+			asked := b.scalar(t, "SELECT COUNT(requested_at) FROM {schedule} WHERE policy_id = ?", p.ID)
+			if c.others && asked > 0 {
+				t.Errorf("%s: another run is requested at once", name)
+			}
 		}
 	})
 }

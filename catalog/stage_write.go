@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
@@ -120,6 +121,11 @@ func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 		if err := s.keepHolds(ctx, tx, &e); err != nil {
 			return err
 		}
+		if e.anew {
+			if err := s.forgetNumbers(ctx, tx, e.policy.ID); err != nil {
+				return err
+			}
+		}
 		if err := s.rememberIdentity(ctx, tx, e.policy.ID, e.seen); err != nil {
 			return err
 		}
@@ -131,7 +137,15 @@ func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 
 	now := e.policy
 	now.Version, now.Table = now.Version+1, e.table
-	return s.record(ctx, tx, now.event(e.kind, e.policy.Stage.Account, e.text))
+	return s.record(ctx, tx, now.event(e.kind, e.policy.Stage.Account, e.told()))
+}
+
+// told is what has happened, and what the policy waits for since.
+func (e ending) told() string {
+	if e.require == "" || strings.Contains(e.text, e.require) {
+		return e.text
+	}
+	return e.text + "; waits for approval: " + e.require
 }
 
 // adopts reports whether the table's present identity is to be remembered. If nothing has happened,
@@ -178,10 +192,12 @@ func (s *Store) keepHolds(ctx context.Context, tx *sql.Tx, e *ending) error {
 }
 
 // writeJobs gives the new version to the jobs of a policy that deletes the same rows by the same
-// key as before, and ends the others. In place of a running one that was to delete the same rows another is
-// requested: what it had still to do does not wait for the next interval.
+// key as before, and ends the others: no job goes on in a table that may have other rows, or other dates, than it
+// was begun for. In place of a running one that was to delete the same rows another is requested: what it had
+// still to do does not wait for the next interval.
 func (s *Store) writeJobs(ctx context.Context, tx *sql.Tx, e ending, shape tables.Shape) error {
-	if !e.anew && e.state == e.policy.Stage.Before && e.rule.Equal(e.policy.Rule) &&
+	sameRows := !e.anew && e.require == "" && !e.policy.Stage.Altered
+	if sameRows && e.state == e.policy.Stage.Before && e.rule.Equal(e.policy.Rule) &&
 		e.policy.Shape.SameKey(shape, e.rule.Column) {
 		_, err := s.exec(ctx, tx, restampJobs, e.policy.Version+1, e.table.Schema, e.table.Name, e.policy.ID)
 		return err

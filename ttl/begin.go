@@ -28,9 +28,6 @@ type starterStore interface {
 	Familiar(ctx context.Context, policies []catalog.Policy) (map[uint64]tables.Incarnation, error)
 	PolicyByID(ctx context.Context, id uint64) (catalog.Policy, error)
 	Disarm(ctx context.Context, actor string, policy, version uint64, reason string) error
-	Numbers(ctx context.Context, policy uint64) (map[string]uint64, error)
-	LearnNumber(ctx context.Context, policy uint64, place tables.Identity, number uint64) error
-	Imported(ctx context.Context, actor string, p catalog.Policy, partition string) error
 
 	UseExpiryQueue(
 		ctx context.Context, policy uint64, partition, shape string, shards int,

@@ -1,11 +1,11 @@
 package ttl
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -18,14 +18,23 @@ import (
 // of the table.
 func TestImportAroundTheProxy(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ shape, place, file string }{
-		"table": {"", "", "t"},
-		"partition": {
-			" PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (100), PARTITION p1 VALUES LESS THAN (200))",
-			"PARTITION p1", "t#p#p1",
-		},
+	divided := " PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (100), PARTITION p1 VALUES LESS THAN (200))"
+	for name, c := range map[string]struct {
+		shape, place, file string
+		begun              bool // a job has begun by then, and nobody works on it
+		then               func(m *moment)
+	}{
+		"table":                           {file: "t"},
+		"partition":                       {shape: divided, place: "PARTITION p1", file: "t#p#p1"},
+		"table, while a job waits":        {file: "t", begun: true},
+		"partition, while a job waits":    {shape: divided, place: "PARTITION p1", file: "t#p#p1", begun: true},
+		"table, then another rule":        {file: "t", then: declaresAnew},
+		"table, then a DDL":               {file: "t", then: altersThroughTheProxy},
+		"waiting job, then another rule":  {file: "t", begun: true, then: declaresAnew},
+		"waiting job, then a DDL":         {file: "t", begun: true, then: altersThroughTheProxy},
+		"waiting job, then the same rule": {file: "t", begun: true, then: func(m *moment) { m.declare("UTC", "30m", nil) }},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 				f := newFixture(t, cfg, 0)
@@ -37,12 +46,12 @@ func TestImportAroundTheProxy(t *testing.T) {
 					t.Skip("the server's files are not here")
 				}
 				f.Exec(f.In("CREATE TABLE {t}.t (id INT PRIMARY KEY, made DATETIME)"+c.shape),
-					f.In("INSERT INTO {t}.t VALUES (101, '2027-04-01'), (102, '2027-05-30')"),
+					f.In("INSERT INTO {t}.t VALUES (101, '2027-04-01'), (199, '2027-05-30')"),
 					f.In("CREATE TABLE {t}.u (id INT PRIMARY KEY, made DATETIME)"),
 					f.In("INSERT INTO {t}.u VALUES (111, '2019-04-01'), (112, '2019-04-02'), "+
 						"(113, '2019-04-03')"))
 				m := f.at(utc("05-12 12:00:00"))
-				p := m.declare("UTC", "30m", nil)
+				m.declare("UTC", "30m", nil)
 				m.pass()
 
 				left := func(want string) {
@@ -52,31 +61,64 @@ func TestImportAroundTheProxy(t *testing.T) {
 						t.Errorf("%s are left, want %s", got, want)
 					}
 				}
-				left("102")
+				left("199")
 
+				now := utc("05-12 12:40:00")
+				if c.begun {
+					f.Exec(f.In("INSERT INTO {t}.t VALUES (198, '2027-04-01')"))
+					f.at(now).mustTick()
+					if got := f.waits(); got != "running" {
+						t.Fatalf("the job is %q", got)
+					}
+				}
 				f.importOver(c.place, c.file, files)
-				f.at(utc("05-12 13:00:00")).pass()
+				if c.then != nil {
+					c.then(f.at(now.Add(10 * time.Second)))
+				}
+				f.at(now.Add(20 * time.Minute)).pass()
 				left("111,112,113")
 				state := f.Text(f.In("SELECT CONCAT_WS(', ', state, approval_required, approval_reason) " +
 					"FROM {t}_c.policy"))
 				if !strings.HasPrefix(state, "armed, 1, ") || !strings.Contains(state, "outside ttlproxy") {
 					t.Errorf("the policy is %s", state)
 				}
-				event := f.Text(f.In(fmt.Sprintf("SELECT text FROM {t}_c.event WHERE kind = '%s' ORDER BY id LIMIT 1",
-					catalog.EventBraked)))
-				if !strings.Contains(event, "outside ttlproxy") {
-					t.Errorf("the event is %q", event)
+				events := f.Text(f.In("SELECT GROUP_CONCAT(text) FROM {t}_c.event"))
+				if c.then == nil && !strings.Contains(events, "outside ttlproxy") {
+					t.Errorf("the events are %q", events)
 				}
 
 				// Approved, they go, and nobody asks again.
-				now := f.at(utc("05-12 14:00:00"))
-				if _, err := now.engine.store.Consent(t.Context(), "ann@%", p.ID, p.Version+1, catalog.Consent{}); err != nil {
+				m = f.at(utc("05-12 14:00:00"))
+				p, err := m.engine.store.Policy(t.Context(), catalog.Table{Schema: f.Schema, Name: "t"})
+				if err != nil {
 					t.Fatal(err)
 				}
-				now.pass()
+				if _, err := m.engine.store.Consent(t.Context(), "ann@%", p.ID, p.Version, catalog.Consent{}); err != nil {
+					t.Fatal(err)
+				}
+				m.pass()
 				left("")
 			})
 		})
+	}
+}
+
+// declaresAnew changes what has nothing to do with the rows.
+func declaresAnew(m *moment) { m.declare("UTC", "20m", nil) }
+
+// altersThroughTheProxy carries out a DDL as a client of the proxy does.
+func altersThroughTheProxy(m *moment) {
+	m.f.T.Helper()
+	store := m.engine.store
+	staged, err := store.Stage(m.f.T.Context(), catalog.Client{
+		Account: "test", Server: store.Server().Key(), Boot: store.Server().Boot, Connection: 1,
+	}, []catalog.Intent{{Kind: catalog.IntentAlter, Table: catalog.Table{Schema: m.f.Schema, Name: "t"}}})
+	if err != nil {
+		m.f.T.Fatal(err)
+	}
+	m.f.Exec("ALTER TABLE " + m.f.Schema + ".t ADD INDEX (made)")
+	if err := staged.Commit(m.f.T.Context()); err != nil {
+		m.f.T.Fatal(err)
 	}
 }
 

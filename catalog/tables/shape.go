@@ -36,6 +36,24 @@ func (a Shape) lines() []string { return strings.Split(a.Columns, "\n") }
 // Column returns the line of a column; "" when there is none.
 func (a Shape) Column(name string) string { return columnLine(a.lines(), a.quoted(name)) }
 
+// Redates reports whether a column has other dates in b, where it may have another name, than the server read in a:
+// between TIMESTAMP and the other types dates are converted by the zone of whoever alters the table, and DATE
+// drops the time. A DATE becomes the midnight that it was.
+func (a Shape) Redates(b Shape, was, is string) bool {
+	from, to := a.dataType(was), b.dataType(is)
+	return from != to && from != "" && to != "" && (from != "date" || to != "datetime")
+}
+
+// dataType is the first word of a column's type.
+func (a Shape) dataType(column string) string {
+	line := a.Column(column)
+	words := strings.FieldsFunc(strings.TrimPrefix(line, columnName(line)), func(r rune) bool { return r == ' ' || r == '(' })
+	if len(words) == 0 {
+		return ""
+	}
+	return strings.ToLower(words[0])
+}
+
 // quoted returns a column's quoted name as the table spells it.
 func (a Shape) quoted(column string) string {
 	want := ddl.Quote(column)

@@ -153,6 +153,9 @@ func (w *worker) prepare(ctx context.Context, a assignment) (*serverTable, error
 	if err != nil {
 		return nil, err
 	}
+	if err := w.unimported(ctx, a, now, known, statements.Touch()); err != nil {
+		return nil, err
+	}
 	if err := fits(plan.Way(job.Plan), statements); err != nil {
 		return nil, err
 	}

@@ -152,6 +152,9 @@ func (w *worker) prepareWhole(ctx context.Context, a assignment) (*departure, er
 		return nil, err
 	}
 	s := plan.StatementsOf(&facts.Layout, job.Partition, policy.Rule.Column, job.CutoffLiteral, job.FloorLiteral, stay)
+	if err := w.unimported(ctx, a, now, known, s.Touch()); err != nil {
+		return nil, err
+	}
 	if why := whole.Why(facts, job.Partition, s.Expired); why != "" {
 		return nil, fmt.Errorf("%w: %s", errReplan, why)
 	}
