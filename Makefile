@@ -113,7 +113,7 @@ docs: ## write the reference pages that are generated from the code
 	go test ./catalog/setting -run Page -update
 
 chaos: ## proxies and servers killed for CHAOSTIME (1m), every deleted row judged; random statements for MODELTIME (10m), against a model; a year of partitions
-	@TTLPROXY_CHAOS_TIME=$(CHAOSTIME) TTLPROXY_MODEL_TIME=$(MODELTIME) scripts/test.sh -race -count=1 -p 1 ./integration/chaos ./integration/model
+	@TTLPROXY_CHAOS_TIME=$(CHAOSTIME) TTLPROXY_MODEL_TIME=$(MODELTIME) scripts/test.sh -race -count=1 -p 1 -timeout 5h ./integration/chaos ./integration/model
 	@TTLPROXY_CHAOS_TIME=$(CHAOSTIME) scripts/test.sh -count=1 -timeout 2h -run TestPartitionsOverAYear ./ttl
 
 chaos-queue: ## an expiry queue of QUEUEROWS (300000) rows, filled with pauses, and QUEUETIME (3m) of an application and dying proxies: hardly a row without an entry, no statement that fails

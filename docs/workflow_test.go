@@ -2,10 +2,12 @@ package docs
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // targets lists what a script makes, in the order written.
@@ -60,6 +62,46 @@ func TestContainersTrustTheirCheckout(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestNightsAreLongEnough: chaos takes its time once for each of its tests and servers, and neither go test nor the
+// hosted workflow stops it before.
+func TestNightsAreLongEnough(t *testing.T) {
+	t.Parallel()
+
+	asked := targets(t, "../.github/workflows/nightly.yml", `"chaos CHAOSTIME=(\w+)"`)
+	allowed := targets(t, "../.github/workflows/nightly.yml", `timeout-minutes: (\d+)`)
+	recipe := targets(t, "../Makefile", `TTLPROXY_MODEL_TIME=.*-timeout (\w+) \./integration/chaos`)
+	model := targets(t, "../Makefile", `(?m)^MODELTIME +\?= (\w+)$`)
+	if len(asked) != 1 || len(allowed) == 0 || len(recipe) != 1 || len(model) != 1 {
+		t.Fatalf("chaos is asked for %q, and may take %q, %q of them in go test; the model takes %q", asked, allowed,
+			recipe, model)
+	}
+
+	files, err := filepath.Glob("../integration/chaos/*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := 0
+	for _, f := range files {
+		tests += len(targets(t, f, `(lengthOf\(t\))`))
+	}
+
+	const servers, setUp = 2, 1.5 // and a year of partitions
+	each, night, test, other := minutes(t, asked[0]), minutes(t, allowed[0]+"m"), minutes(t, recipe[0]), minutes(t, model[0])
+	if least := (float64(tests)*servers*each + other) * setUp; tests == 0 || test < least || night < least {
+		t.Errorf("%d tests of %.0f minutes on two servers take %.0f minutes or more, of %.0f and %.0f", tests, each, least,
+			test, night)
+	}
+}
+
+func minutes(t *testing.T, duration string) float64 {
+	t.Helper()
+	d, err := time.ParseDuration(duration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.Minutes()
 }
 
 // TestSystemsAreCompiledEveryNight: the page on compatibility names the systems for which the program is compiled, which

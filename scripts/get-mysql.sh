@@ -40,7 +40,7 @@ mirror=${TTLPROXY_APT_MIRROR:-$(
   apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
     awk '$2 !~ /-/ && $3 == "main" && $1 ~ /debian\/?$/ { print $1; exit }'
 )}
-[ -n "$mirror" ] || die "no Debian mirror in this machine's apt configuration; set TTLPROXY_APT_MIRROR"
+[ -n "$mirror" ] || die "no Debian mirror in this machine's apt configuration; set TTLPROXY_APT_MIRROR to one, or TTLPROXY_TEST_MYSQL to a server's data source name"
 
 # A private apt: own lists, own cache, and an empty list of installed packages, so that every library comes along,
 # the C library included. Nothing of it is installed. Signatures are checked, dates are not: an old copy of the suite will do.
