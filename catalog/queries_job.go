@@ -160,11 +160,15 @@ const (
  WHERE h.job_id = ?`
 	deleteLine = `DELETE FROM {job_history} WHERE job_id = ?`
 
-	addToRun = `INSERT INTO {run} (policy_id, run_at, deleted, finished, finished_at)
- SELECT h.policy_id, h.run_at, h.deleted, h.state = 'finished', h.finished_at FROM {job_history} h WHERE h.job_id = ?
- AND h.run_at IS NOT NULL
+	// A consent is used up by the first run that finishes after it, with those before that did not.
+	addToRun = `INSERT INTO {run} (policy_id, run_at, deleted, finished, finished_at, exactly)
+ SELECT h.policy_id, h.run_at, h.deleted, h.state = 'finished', h.finished_at, COALESCE((
+  SELECT p.approved_exactly AND h.finished_at > p.approved_at AND NOT EXISTS (SELECT 1 FROM {run} r
+   WHERE r.policy_id = h.policy_id AND r.run_at < h.run_at AND r.finished AND r.finished_at > p.approved_at)
+  FROM {policy} p WHERE p.id = h.policy_id), FALSE)
+ FROM {job_history} h WHERE h.job_id = ? AND h.run_at IS NOT NULL
  ON DUPLICATE KEY UPDATE deleted = {run}.deleted + VALUES(deleted), finished = {run}.finished AND
- VALUES(finished), finished_at = VALUES(finished_at)`
+ VALUES(finished), finished_at = VALUES(finished_at), exactly = {run}.exactly OR VALUES(exactly)`
 	// Not for a policy that is gone.
 	insertLook = `INSERT IGNORE INTO {run} (policy_id, run_at, deleted, finished, finished_at)
  SELECT ?, ?, 0, TRUE, ? FROM {policy} WHERE id = ?`
@@ -177,7 +181,7 @@ const (
 	selectRunsBefore = `SELECT r.policy_id, r.run_at, r.finished AND r.deleted = 0 FROM {job_history} h
  JOIN {run} r ON r.policy_id = h.policy_id AND r.run_at < h.run_at WHERE h.job_id = ? ORDER BY r.run_at DESC LIMIT 3`
 	deleteRun  = `DELETE FROM {run} WHERE policy_id = ? AND run_at = ?`
-	selectRuns = `SELECT run_at, deleted, finished, finished_at FROM {run} WHERE policy_id = ?
+	selectRuns = `SELECT run_at, deleted, finished, finished_at, exactly FROM {run} WHERE policy_id = ?
  ORDER BY run_at DESC LIMIT ?`
 
 	deleteTasks = `DELETE FROM {task} WHERE job_id = ?`

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ type Run struct {
 	Deleted    uint64
 	Finished   bool      // every partition came to its end
 	FinishedAt time.Time // of the last partition
+	Exactly    bool      // a person has allowed it a number of rows, and not one more
 }
 
 // runsRead bounds the runs that are read; few of them found nothing.
@@ -29,7 +29,7 @@ func (s *Store) Runs(ctx context.Context, policy uint64) ([]Run, error) {
 		return nil, fmt.Errorf("read runs: %w", err)
 	}
 	return collect(rows, func(r *sql.Rows) (run Run, err error) {
-		return run, r.Scan(&run.At, &run.Deleted, &run.Finished, &run.FinishedAt)
+		return run, r.Scan(&run.At, &run.Deleted, &run.Finished, &run.FinishedAt, &run.Exactly)
 	})
 }
 
@@ -139,23 +139,4 @@ func (a Approval) Consented(runs []Run) (rows *uint64, given bool) {
 	}
 
 	return left, true
-}
-
-// Unasked are the runs without the rows of the one that a person has allowed a number of rows.
-func (a Approval) Unasked(runs []Run) []Run {
-	if a.At.IsZero() || !a.Exactly {
-		return runs
-	}
-
-	unasked := slices.Clone(runs)
-	for i, r := range slices.Backward(runs) {
-		if !r.FinishedAt.After(a.At) {
-			continue
-		}
-		if unasked[i].Deleted = 0; r.Finished {
-			break
-		}
-	}
-
-	return unasked
 }

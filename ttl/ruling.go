@@ -26,7 +26,7 @@ func (r ruling) afterwards() ruling {
 // braked judges a run before it starts. What a person has agreed to is allowed, as long as no run
 // has used it up.
 func braked(now time.Time, p catalog.Policy, runs []catalog.Run, e plan.Estimate, l limits) ruling {
-	r := plan.Run{Estimate: e, Usual: plan.UsualFor(p, runs, now), Known: p.Approved()}
+	r := plan.Run{Estimate: e, Usual: plan.UsualOf(runs, now, p.Terms.Timing.Interval), Known: p.Approved()}
 	out := ruling{Ruling: l.brake.Of(p.Terms.Options).Judge(r), usual: r.Usual.Figure()}
 
 	switch rows, given := p.Approval.Consented(runs); {

@@ -33,6 +33,14 @@ func once(rows uint64, ago time.Duration, before ...catalog.Run) []catalog.Run {
 	return append([]catalog.Run{{At: at, Deleted: rows, Finished: true, FinishedAt: at.Add(ago / 2)}}, before...)
 }
 
+// byNumber are runs to all of which a person has allowed a number of rows, but the last one.
+func byNumber(runs []catalog.Run) []catalog.Run {
+	for i := range runs[1:] {
+		runs[i+1].Exactly = true
+	}
+	return runs
+}
+
 // bursts are the runs of a table looked at each second in which rows expire once a minute, until an
 // hour ago.
 func bursts(rows uint64) (runs []catalog.Run) {
@@ -128,12 +136,32 @@ func TestBrake(t *testing.T) {
 			table(230_000, 230_000), l, true, 138_000,
 		},
 		{
-			"what a person has allowed by number is not usual", approved(new(uint64(15_000)), true, 11*time.Second),
-			once(10_001, 20*time.Second), table(23_000, 23_000), l, true, 13_800,
+			"what a person has allowed by number is not usual", known, byNumber(daily(10_001, 10_001, 10_001)),
+			table(23_000, 23_000), l, true, 13_800,
 		},
 		{
-			"what a person has approved as it was is", approved(new(uint64(15_000)), false, 11*time.Second),
-			once(10_001, 20*time.Second), table(23_000, 23_000), l, false, 120_012,
+			"nor is it once a person has approved something else", approved(nil, false, 30*time.Hour),
+			byNumber(daily(10_001, 10_001, 1)), table(23_000, 23_000), l, true, 13_800,
+		},
+		{
+			"what a person has approved as it was is, when it came twice", approved(new(uint64(15_000)), false, 48*time.Hour),
+			daily(10_001, 10_001), table(23_000, 23_000), l, false, 120_012,
+		},
+		{
+			"what had gathered before there was a policy, and was approved, is not usual", approved(nil, false, 30*time.Hour),
+			daily(300_000), table(300_000, 300_000), l, true, 180_000,
+		},
+		{
+			"nor after a run that found what comes in a day", approved(nil, false, 50*time.Hour),
+			daily(300_000, 1000), table(300_000, 300_000), l, true, 180_000,
+		},
+		{
+			"what a shorter rule made due is not usual", approved(nil, false, 30*time.Hour), daily(1000, 1000, 300_000),
+			table(300_000, 300_000), l, true, 180_000,
+		},
+		{
+			"what two runs found in seconds does not come each second", seconds,
+			once(2000, 20*time.Second, once(1000, 40*time.Second)...), table(230_000, 230_000), l, true, 138_000,
 		},
 		{
 			"a burst each minute is not one each second", seconds, bursts(5000), table(4_000_000, 4_000_000), l, true,
@@ -212,6 +240,7 @@ type lifetime struct {
 	inflow   func(hour int) int64
 	rows     func(hour int) int64
 	interval int           // hours
+	backlog  int64         // rows that were due before the table had its rule
 	idle     map[int]bool  // hours without an engine
 	imports  map[int]int64 // old rows that come in at an hour
 	held     map[int]bool  // imports that were held
@@ -224,7 +253,7 @@ func (x *lifetime) live(hours int) {
 	p := policyOf(1, fmt.Sprintf("%dh", x.interval), nil)
 	p.Rule.TimeZone = "" // which is looked up each time
 	var runs []catalog.Run
-	var due int64
+	due := x.backlog
 	imported := map[int]int64{}
 	x.held = map[int]bool{}
 	last := -x.interval
@@ -243,7 +272,7 @@ func (x *lifetime) live(hours int) {
 		e := plan.Estimate{Rows: x.rows(hour) + due, Expired: due}
 		got := braked(now, p, runs, e, limits{brake: defaultBrake})
 		if got.Why != "" {
-			if len(imported) == 0 {
+			if len(imported) == 0 && (x.backlog == 0 || len(runs) > 0) {
 				x.falsely = append(x.falsely, hour)
 			}
 			for at := range imported {
@@ -276,7 +305,8 @@ func nothing(r catalog.Run) bool { return r.Deleted == 0 }
 
 // TestBrakeOverAYear lets tables of many kinds live for a year, hour by hour. None that leads an
 // ordinary life is ever stopped by the brake, not when it has grown a hundredfold, nor after three
-// days without an engine; every import of old rows is.
+// days without an engine; every import of old rows is, also the one that comes just after what had gathered before
+// the table had its rule.
 func TestBrakeOverAYear(t *testing.T) {
 	t.Parallel()
 	const day, year = 24, 365 * 24
@@ -334,13 +364,15 @@ func TestBrakeOverAYear(t *testing.T) {
 		"first rows after a month":  {inflow: late, rows: flat(14_400_000), interval: 1},
 	} {
 		for _, idle := range []map[int]bool{nil, days(3), days(5)} { // after which an import waits, too
-			x.idle, x.falsely, x.imports = idle, nil, nil
+			x.idle, x.falsely, x.imports, x.backlog = idle, nil, nil, 0
 			x.live(year)
 			if len(x.falsely) > 0 {
 				t.Errorf("%s, %d hours without an engine: held at hours %v, want never", name, len(idle), x.falsely)
 			}
 
 			x.falsely, x.imports = nil, map[int]int64{}
+			x.backlog = 12 * max(x.rows(0), 24*10*x.inflow(0), 20_000)
+			x.imports[x.interval] = x.backlog
 			for _, d := range []int{60, 61, 150, 204, 340} {
 				hour := d*day + 5
 				x.imports[hour] = 12 * max(x.rows(hour), 24*10*x.inflow(hour), 20_000)

@@ -50,7 +50,7 @@ func AskOf(ctx context.Context, q tables.Querier, from Source, p catalog.Policy)
 		}
 	}
 
-	question.Usual = UsualFor(p, runs, now)
+	question.Usual = UsualOf(runs, now, p.Terms.Timing.Interval)
 	return ask(ctx, q, from, question)
 }
 

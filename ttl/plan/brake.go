@@ -95,8 +95,11 @@ func (b Brake) later(r Run) Ruling {
 
 	why := ""
 	if b.Percent < 100 && r.Expired > limit {
-		why = fmt.Sprintf("%s, more than ttl_brake_factor = %d times what is usual, than ttl_brake_rows = %d and "+
-			"ttl_brake_percent = %d", r.Due(), b.Factor, b.Rows, b.Percent)
+		usual := ""
+		if r.Usual.Runs > 0 {
+			usual = fmt.Sprintf("ttl_brake_factor = %d times what is usual, than ", b.Factor)
+		}
+		why = fmt.Sprintf("%s, more than %sttl_brake_rows = %d and ttl_brake_percent = %d", r.Due(), usual, b.Rows, b.Percent)
 	}
 
 	return b.ruling(why, limit)

@@ -12,7 +12,7 @@ import (
 // Usual is what a table expires, by its last runs.
 type Usual struct {
 	PerHour float64 // rows, on average
-	Most    float64 // rows that one run found
+	Most    float64 // rows that one run found, other than the largest
 	Hours   float64 // since the last finished run
 	Runs    int     // that this was learnt from
 }
@@ -20,19 +20,13 @@ type Usual struct {
 const (
 	// usualRuns is how many runs that deleted rows are remembered.
 	usualRuns = 20
-	// exceptionFrom is from how many of them on the largest counts as an exception: an import that
-	// was approved once says nothing about the next one.
-	exceptionFrom = 5
-	// onceTime is in what time, at least, the rows have gathered that one run alone has found: nobody
+	// learntFrom is how many of them it takes: the largest counts as an exception, since neither the rows
+	// that had gathered before a table had its rule nor an import say anything about the next one.
+	learntFrom = 2
+	// onceTime is in what time, at least, the rows have gathered that the first of two runs has found: nobody
 	// knows that as many come again in the second between two jobs.
 	onceTime = 24 * time.Hour
 )
-
-// UsualFor is what the table of a policy expires. A run that a person has allowed so many rows and
-// not one more is none to learn from.
-func UsualFor(p catalog.Policy, runs []catalog.Run, now time.Time) Usual {
-	return UsualOf(p.Approval.Unasked(runs), now, p.Terms.Timing.Interval)
-}
 
 // found is a run that deleted rows.
 type found struct{ rows, hours float64 } // and the time in which they had become due
@@ -40,7 +34,7 @@ type found struct{ rows, hours float64 } // and the time in which they had becom
 // UsualOf learns from the runs of a table, the latest first, what a job that begins now will find.
 // Rows become due by the hour, so a table that was paused for a week has a week's rows. The time
 // between two manual runs counts as at least the interval: what expires in a second says nothing
-// about the day.
+// about the day. A run that a person has allowed so many rows and not one more is none to learn from.
 func UsualOf(runs []catalog.Run, now time.Time, interval time.Duration) Usual {
 	var all []found
 	var u Usual
@@ -49,7 +43,9 @@ func UsualOf(runs []catalog.Run, now time.Time, interval time.Duration) Usual {
 	backlog := false              // the first is the very first run
 
 	for _, r := range slices.Backward(runs) {
-		deleted += r.Deleted
+		if !r.Exactly {
+			deleted += r.Deleted
+		}
 		if !r.Finished {
 			continue
 		}
@@ -74,9 +70,10 @@ func UsualOf(runs []catalog.Run, now time.Time, interval time.Duration) Usual {
 	if before != nil {
 		u.Hours = max(now.Sub(before.At), interval).Hours()
 	}
-	if len(all) == 1 {
+	switch {
+	case len(all) == learntFrom:
 		all[0].hours = max(all[0].hours, onceTime.Hours())
-	} else if backlog {
+	case backlog && len(all) > learntFrom:
 		all = all[1:]
 	}
 
@@ -86,15 +83,13 @@ func UsualOf(runs []catalog.Run, now time.Time, interval time.Duration) Usual {
 
 // learn takes in what runs have found.
 func (u *Usual) learn(all []found) {
-	if len(all) == 0 {
+	if len(all) < learntFrom {
 		return
 	}
 
 	u.Runs = len(all)
 	slices.SortFunc(all, func(a, b found) int { return cmp.Compare(a.rows, b.rows) })
-	if u.Runs >= exceptionFrom {
-		all = all[:u.Runs-1]
-	}
+	all = all[:u.Runs-1]
 
 	u.Most = all[len(all)-1].rows
 	var sum found
@@ -108,7 +103,7 @@ func (u *Usual) learn(all []found) {
 // those that come in it.
 func (u Usual) Rows() float64 { return max(u.Most, u.PerHour*u.Hours) }
 
-// Figure is Rows for people; nil when no run has told.
+// Figure is Rows for people; nil as long as too few runs have told.
 func (u Usual) Figure() *uint64 {
 	if u.Runs == 0 {
 		return nil
