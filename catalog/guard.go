@@ -22,8 +22,9 @@ func (s *Store) Guard(policyID, version uint64) string {
 }
 
 // GuardAlong is the further condition of a batch that takes rows of other tables along: the policies
-// of those are these, and may all delete. Whoever changes one of them, or gives one of the tables
-// another, or its first, raises the fence of the batch's task.
+// of those are these, and may all delete, so none of them waits for approval whatever the brake says.
+// Whoever changes one of them, or gives one of the tables another, or its first, raises the fence of
+// the batch's task.
 func (s *Store) GuardAlong(others []Table, policies []Policy) string {
 	names := make([]string, len(others))
 	for i, t := range others {
@@ -36,7 +37,7 @@ func (s *Store) GuardAlong(others []Table, policies []Policy) string {
 		text = fmt.Sprintf(alongText, s.schema, strings.Join(names, ", "), len(policies))
 	}
 	for _, p := range policies {
-		text += " AND " + fmt.Sprintf(guardText, s.schema, p.ID, p.Version)
+		text += " AND " + fmt.Sprintf(guardText, s.schema, p.ID, p.Version) + fmt.Sprintf(approvedText, s.schema, p.ID)
 	}
 	return text
 }

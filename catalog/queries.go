@@ -11,6 +11,10 @@ const guardText = `EXISTS (SELECT 1 FROM %[1]s.policy WHERE id = %[2]d AND versi
 const alongText = `
  AND (SELECT COUNT(*) FROM %s.policy WHERE (schema_name, table_name) IN (%s)) = %d`
 
+// approvedText is formatted with the quoted schema and the policy, of which guardText has locked the row.
+const approvedText = `
+ AND NOT (SELECT approval_required FROM %s.policy WHERE id = %d LOCK IN SHARE MODE)`
+
 // reachedText is formatted with the quoted schema, the catalog's id and a generation. It locks
 // nothing: the generation moves all the time.
 const reachedText = `

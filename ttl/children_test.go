@@ -542,6 +542,22 @@ var stops = map[string]stop{
 			return f.Store.Remove(f.T.Context(), catalog.Client{Account: "test"}, f.child())
 		},
 	},
+	"dump": {
+		"its own TTL waits for approval",
+		func(f *fixture) error {
+			_, err := f.Store.Declare(f.T.Context(), catalog.Client{Account: "test"},
+				catalog.Declaration{Table: f.child(), Rule: f.childRule(true), FromDump: true})
+			return err
+		},
+		func(f *fixture) error {
+			own, err := f.Store.Policy(f.T.Context(), f.child())
+			if err != nil {
+				return err
+			}
+			_, err = f.Store.Consent(f.T.Context(), "test", own.ID, own.Version, catalog.Consent{})
+			return err
+		},
+	},
 	"statement": {
 		"its own TTL is staged",
 		func(f *fixture) error {

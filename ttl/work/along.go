@@ -80,6 +80,9 @@ func restrains(p catalog.Policy, known tables.Incarnation, now time.Time) string
 		return "is " + string(p.State) + ": " + p.Reason
 	case !p.Rule.Enabled:
 		return "is off: ALTER TABLE " + p.Table.String() + " TTL_ENABLE = 'ON', or REMOVE TTL, lets them go"
+	case p.Approval.Required:
+		return "waits for approval, " + p.Approval.Reason + ": " + catalog.ApprovalOf(p.Table, p.Version, 0) +
+			" lets them go"
 	case known.AnyHeld():
 		return "is held, as SHOW TTL TABLES says"
 	}
