@@ -132,17 +132,13 @@ func (s *Store) touch(ctx context.Context, tx *sql.Tx, jobs []NewJob) error {
 		func(n NewJob) []any { return []any{policy, n.Partition} })
 }
 
-// approvedSince lets jobs run whose policy has been approved since it was read. The caller has
-// written its schedule, which Consent does first: one of the two sees the other.
+// approvedSince lets jobs run whose policy has been approved since it was read, and gives any run the number that was
+// named meanwhile, as Consent does to one that is open. The caller has written the schedule of the policy, which Consent
+// does first: one of the two sees the other.
 func (s *Store) approvedSince(ctx context.Context, tx *sql.Tx, jobs []NewJob) error {
-	asking := slices.IndexFunc(jobs, func(n NewJob) bool { return n.State == JobNeedsApproval })
-	if asking < 0 {
-		return nil
-	}
-
 	var approved, exactly bool
 	var rows sql.Null[uint64]
-	p := jobs[asking].Policy
+	p := jobs[0].Policy
 
 	err := tx.QueryRowContext(ctx, s.sql(selectApprovedSince), p.Version, nullTime(p.Approval.At), p.ID).
 		Scan(&approved, &rows, &exactly)
@@ -153,7 +149,8 @@ func (s *Store) approvedSince(ctx context.Context, tx *sql.Tx, jobs []NewJob) er
 		return err
 	}
 
-	if due := estimated(jobs); !rows.Valid && due != nil {
+	asks := slices.ContainsFunc(jobs, func(n NewJob) bool { return n.State == JobNeedsApproval })
+	if due := estimated(jobs); asks && !rows.Valid && due != nil {
 		rows.V = Covered(*due)
 	}
 
@@ -162,7 +159,7 @@ func (s *Store) approvedSince(ctx context.Context, tx *sql.Tx, jobs []NewJob) er
 		if n.State == JobNeedsApproval {
 			n.State, n.Reason = JobRunning, ""
 		}
-		if n.Bound != nil && (exactly || rows.V > *n.Bound) {
+		if exactly || n.Bound != nil && rows.V > *n.Bound {
 			n.Bound = &rows.V
 		}
 	}

@@ -63,7 +63,7 @@ const (
 
 	doubtApproval = `UPDATE {policy} SET approved_version = NULL WHERE id = ? AND version = ?`
 
-	selectApprovedSince = `SELECT COALESCE(approved_version = ?
+	selectApprovedSince = `SELECT COALESCE(approved_version = ? AND approved_at IS NOT NULL
  AND NOT approved_at <=> ?, FALSE), approved_rows, approved_exactly FROM {policy} WHERE id = ? LOCK IN SHARE MODE`
 
 	selectCopies = `SELECT ` + policyColumns + ` JOIN {dormant} d ON d.policy_id = p.id
