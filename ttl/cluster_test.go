@@ -30,7 +30,7 @@ func TestClusterLimitIsShared(t *testing.T) {
 			return n
 		}
 
-		share := func(e *Engine, want int64) func() bool {
+		share := func(e *Engine, want float64) func() bool {
 			return func() bool { _, rows, _ := e.rates.Limits(); return rows == want }
 		}
 		began := time.Now()

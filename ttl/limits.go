@@ -71,7 +71,7 @@ func (e *Engine) rowsLimit(ctx context.Context, v setting.Reading, l limits) (pa
 	}
 
 	return pace.Strictest(
-		pace.Limit{Name: setting.DeleteRowsLimit, PerSecond: v.Int(setting.DeleteRowsLimit)},
+		pace.Limit{Name: setting.DeleteRowsLimit, PerSecond: float64(v.Int(setting.DeleteRowsLimit))},
 		pace.Limit{Name: setting.ClusterRowsLimit, PerSecond: l.Share(l.clusterRows)},
 		pace.Limit{Name: setting.RateSchedule, PerSecond: l.Share(now)},
 	), nil

@@ -95,3 +95,16 @@ func (c callable) Wait(ctx context.Context) error {
 func (c callable) MaySend(ctx context.Context) error {
 	return c.queue.UnlessCalled(ctx, c.job, c.Throttle.MaySend)
 }
+
+func (c callable) MayDelete(ctx context.Context, rows int64) error {
+	may := false
+	err := c.queue.UnlessCalled(ctx, c.job, func(ctx context.Context) error {
+		err := c.Throttle.MayDelete(ctx, rows)
+		may = err == nil
+		return err
+	})
+	if err != nil && may {
+		c.Spend(0, -rows)
+	}
+	return err
+}

@@ -52,7 +52,7 @@ func (d *Duty) Set(share float64, because string) {
 
 // adapt sets the speed at which time is paid off.
 func (d *Duty) adapt() {
-	var perSecond int64
+	var perSecond float64
 	if d.share < 1 {
 		perSecond = d.perSecond(d.share)
 	}
@@ -63,8 +63,8 @@ func (d *Duty) adapt() {
 }
 
 // perSecond is how much time of all workers a share is.
-func (d *Duty) perSecond(share float64) int64 {
-	return max(int64(share*d.workers*float64(time.Second)), 1)
+func (d *Duty) perSecond(share float64) float64 {
+	return max(math.Floor(share*d.workers*float64(time.Second)), 1)
 }
 
 // ShareOf is the share that comes to so many sessions' time.
@@ -170,6 +170,9 @@ func (d dutyOf) left() (signal string, left time.Duration) {
 // MaySend returns as soon as no time is owed, or at once.
 func (d dutyOf) MaySend(ctx context.Context) error { return d.Wait(ctx) }
 
+// MayDelete is MaySend: rows cost the time that they take.
+func (d dutyOf) MayDelete(ctx context.Context, _ int64) error { return d.Wait(ctx) }
+
 // Took adds time that a worker has spent.
 func (d dutyOf) Took(spent time.Duration) {
 	d.mu.Lock()
@@ -208,6 +211,9 @@ func (d *Duty) Wait(ctx context.Context) error {
 
 // MaySend returns as soon as no time is owed.
 func (d *Duty) MaySend(ctx context.Context) error { return d.Wait(ctx) }
+
+// MayDelete is MaySend: rows cost the time that they take.
+func (d *Duty) MayDelete(ctx context.Context, _ int64) error { return d.Wait(ctx) }
 
 func (d *Duty) left() (signal string, left time.Duration) {
 	d.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
 	"sync"
 	"time"
 
@@ -14,7 +15,8 @@ const unlimitedRows = math.MaxInt32
 
 // Rates is the Throttle of fixed limits per second. Each limit is a debt: what was spent must be
 // paid off, at the limit's speed. Examined rows delay the search for more; deleted rows, and
-// statements, delay only the next DELETE. The limits may change at any time.
+// statements, delay only the next DELETE. What a DELETE may delete is owed from when it may be sent:
+// of workers that wait for the same moment, only the first goes on. The limits may change at any time.
 type Rates struct {
 	mu         sync.Mutex
 	statements debt
@@ -28,7 +30,7 @@ type Rates struct {
 // debt is one limit. The zero value is unlimited.
 type debt struct {
 	name      string
-	perSecond int64
+	perSecond float64
 	paid      time.Time // when everything spent so far is paid off
 }
 
@@ -45,7 +47,7 @@ func NewRates(waited func(signal string, d time.Duration)) *Rates {
 // Limit is how many there may be per second, and what says so; 0 is unlimited.
 type Limit struct {
 	Name      string
-	PerSecond int64
+	PerSecond float64
 }
 
 // Strictest is the lowest of several limits, the first of those that are the same.
@@ -62,14 +64,14 @@ func Strictest(all ...Limit) (strictest Limit) {
 func (r *Rates) Set(statements int64, deleted Limit, scanned int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.statements.set(statements)
+	r.statements.set(float64(statements))
 	r.deleted.name = deleted.Name
 	r.deleted.set(deleted.PerSecond)
-	r.scanned.set(scanned)
+	r.scanned.set(float64(scanned))
 }
 
 // Limits returns what limit has set.
-func (r *Rates) Limits() (statements, deleted, scanned int64) {
+func (r *Rates) Limits() (statements, deleted, scanned float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.statements.perSecond, r.deleted.perSecond, r.scanned.perSecond
@@ -82,7 +84,7 @@ func (r *Rates) Rationed() bool {
 }
 
 // set changes the speed; debts at the old speed are forgiven down to one second.
-func (d *debt) set(perSecond int64) {
+func (d *debt) set(perSecond float64) {
 	if perSecond == d.perSecond {
 		return
 	}
@@ -92,14 +94,15 @@ func (d *debt) set(perSecond int64) {
 	}
 }
 
+// spend adds to the debt; less than nothing is what was spent and not needed.
 func (d *debt) spend(n int64, now time.Time) {
-	if d.perSecond <= 0 || n <= 0 {
+	if d.perSecond <= 0 || n == 0 {
 		return
 	}
-	if d.paid.Before(now) {
+	if n > 0 && d.paid.Before(now) {
 		d.paid = now
 	}
-	d.paid = d.paid.Add(time.Duration(float64(n) / float64(d.perSecond) * float64(time.Second)))
+	d.paid = d.paid.Add(time.Duration(float64(n) / d.perSecond * float64(time.Second)))
 }
 
 func (d *debt) left(now time.Time) time.Duration {
@@ -115,6 +118,20 @@ func (r *Rates) Wait(ctx context.Context) error { return pause(ctx, r.owed, r.wa
 // MaySend takes one statement from the budget as soon as nothing is owed for rows and statements
 // before it.
 func (r *Rates) MaySend(ctx context.Context) error { return pause(ctx, r.take, r.waited) }
+
+// MayDelete is MaySend for a DELETE of so many rows, which it takes from the budget as well.
+func (r *Rates) MayDelete(ctx context.Context, rows int64) error {
+	taken := false
+	err := pause(ctx, func() (signal string, pause time.Duration) {
+		signal, pause = r.takeRows(rows)
+		taken = pause <= 0
+		return signal, pause
+	}, r.waited)
+	if err != nil && taken {
+		r.Spend(0, -rows)
+	}
+	return err
+}
 
 // pause waits as long as a limit requires. It looks again at least every second, so that a raised
 // limit takes effect.
@@ -149,12 +166,16 @@ func (r *Rates) owed() (signal string, pause time.Duration) {
 }
 
 // take either takes a statement and returns 0, or says which debt lasts longest, and how long.
-func (r *Rates) take() (signal string, pause time.Duration) {
+func (r *Rates) take() (signal string, pause time.Duration) { return r.takeRows(0) }
+
+// takeRows is take for a statement of so many rows.
+func (r *Rates) takeRows(rows int64) (signal string, pause time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
 	if signal, pause = r.longest(now, &r.statements, &r.deleted); pause <= 0 {
 		r.statements.spend(1, now)
+		r.deleted.spend(rows, now)
 	}
 	return signal, pause
 }
@@ -164,13 +185,18 @@ func (r *Rates) longest(now time.Time, debts ...*debt) (signal string, pause tim
 	r.waiting = ""
 	for _, d := range debts {
 		if left := d.left(now); left > pause {
-			signal, pause, r.waiting = d.name, left, fmt.Sprintf("%s of %d per second", d.name, d.perSecond)
+			signal, pause, r.waiting = d.name, left, fmt.Sprintf("%s of %s per second", d.name, d.speed())
 		}
 	}
 	return signal, pause
 }
 
-// Spend adds rows to the debts.
+// speed is the limit for people.
+func (d *debt) speed() string {
+	return strconv.FormatFloat(math.Round(d.perSecond*1000)/1000, 'f', -1, 64)
+}
+
+// Spend adds rows to the debts, those deleted beyond what MayDelete has taken. Below zero they are given back.
 func (r *Rates) Spend(scanned, deleted int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -191,7 +217,7 @@ func (r *Rates) Rows() (scanned, deleted int) {
 }
 
 // worth is what a part of a second allows, at least one.
-func (d *debt) worth(part int64) int {
+func (d *debt) worth(part float64) int {
 	if d.perSecond <= 0 {
 		return unlimitedRows
 	}

@@ -23,7 +23,7 @@ func NewTableRates(waited func(signal string, d time.Duration)) *TableRates {
 
 // Of returns the throttle of a policy that allows rows per second on this node, which may be others
 // from one moment to the next.
-func (t *TableRates) Of(policy uint64, rows func() int64) Throttle {
+func (t *TableRates) Of(policy uint64, rows func() float64) Throttle {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r, known := t.all[policy]
@@ -40,7 +40,7 @@ func (t *TableRates) Of(policy uint64, rows func() int64) Throttle {
 // clocked is rates that follow the clock.
 type clocked struct {
 	*Rates
-	rows func() int64
+	rows func() float64
 }
 
 func (c *clocked) adopt() { c.Set(0, Limit{ddl.OptionDeleteRate, c.rows()}, 0) }
@@ -49,6 +49,12 @@ func (c *clocked) adopt() { c.Set(0, Limit{ddl.OptionDeleteRate, c.rows()}, 0) }
 func (c *clocked) MaySend(ctx context.Context) error {
 	c.adopt()
 	return c.Rates.MaySend(ctx)
+}
+
+// MayDelete waits at the speed of the moment.
+func (c *clocked) MayDelete(ctx context.Context, rows int64) error {
+	c.adopt()
+	return c.Rates.MayDelete(ctx, rows)
 }
 
 // Rows are those of the speed of the moment.

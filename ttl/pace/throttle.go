@@ -13,7 +13,10 @@ type Throttle interface {
 	// MaySend returns when a DELETE may be sent, or with ctx's error. It is asked before each, also of
 	// one that is sent again.
 	MaySend(ctx context.Context) error
-	// Spend reports rows that were examined and deleted.
+	// MayDelete is MaySend for a DELETE that may delete so many rows. They count from now on.
+	MayDelete(ctx context.Context, rows int64) error
+	// Spend reports rows that were examined, and those that were deleted beyond what MayDelete was asked
+	// for; if they were fewer, how many less.
 	Spend(scanned, deleted int64)
 	// Took reports time that a worker spent on them, without its waits.
 	Took(spent time.Duration)
@@ -41,6 +44,17 @@ func (a All) Wait(ctx context.Context) error {
 func (a All) MaySend(ctx context.Context) error {
 	for _, t := range a {
 		if err := t.MaySend(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MayDelete passes every throttle in turn. What some have let go counts for none if another does not.
+func (a All) MayDelete(ctx context.Context, rows int64) error {
+	for i, t := range a {
+		if err := t.MayDelete(ctx, rows); err != nil {
+			a[:i].Spend(0, -rows)
 			return err
 		}
 	}

@@ -275,9 +275,9 @@ func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (
 }
 
 // ownRate is this node's share of TTL_DELETE_RATE at each moment.
-func (w *worker) ownRate(p catalog.Policy, clock func() time.Time) func() int64 {
+func (w *worker) ownRate(p catalog.Policy, clock func() time.Time) func() float64 {
 	rates, zone := p.Terms.Options.DeleteRate, p.Terms.Timing.Zone
-	return func() int64 { return w.Limits().Share(rates.At(clock(), zone)) }
+	return func() float64 { return w.Limits().Share(rates.At(clock(), zone)) }
 }
 
 // restingIn keeps a table's resting rows from one of the job's tasks to the next.

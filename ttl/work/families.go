@@ -22,7 +22,7 @@ func (w *walk) deleteFamilies(ctx context.Context, l lot) error {
 		}
 
 		keys, c := w.part(l, size)
-		done, err := w.takeAlong(ctx, func() (taken, error) { return w.table.deleteAlong(ctx, keys, c, b) })
+		done, err := w.takeAlong(ctx, size+b.along, func() (taken, error) { return w.table.deleteAlong(ctx, keys, c, b) })
 		tooMany := errors.Is(err, family.ErrTooMany)
 		if tooMany && size == 1 {
 			var gone bool
@@ -114,7 +114,7 @@ func (w *walk) deleteParts(ctx context.Context, key tables.Key, b bounds) (gone 
 			return gone, errBound
 		}
 		c := w.within(w.at, 0, 1)
-		done, err := w.takeAlong(ctx, func() (taken, error) { return w.table.deleteBelow(ctx, key, c, b) })
+		done, err := w.takeAlong(ctx, b.along, func() (taken, error) { return w.table.deleteBelow(ctx, key, c, b) })
 		if err != nil {
 			return gone, err
 		}
@@ -131,9 +131,10 @@ func (w *walk) deleteParts(ctx context.Context, key tables.Key, b bounds) (gone 
 	}
 }
 
-// takeAlong sends a batch when it is its turn, and makes the next one wait for the statements of this.
-func (w *walk) takeAlong(ctx context.Context, send func() (taken, error)) (taken, error) {
-	if err := w.awaitTurn(ctx); err != nil {
+// takeAlong sends a batch of so many rows at most when it is its turn, and makes the next one wait for the statements
+// of this.
+func (w *walk) takeAlong(ctx context.Context, rows int, send func() (taken, error)) (taken, error) {
+	if err := w.awaitTurn(ctx, rows); err != nil {
 		return taken{}, err
 	}
 	done, err := send()

@@ -23,9 +23,4 @@ type Limits struct {
 }
 
 // Share is a node's part of what all engines together may do; of no limit there is none.
-func (l *Limits) Share(all int64) int64 {
-	if all <= 0 {
-		return 0
-	}
-	return max(all/int64(max(l.Nodes, 1)), 1)
-}
+func (l *Limits) Share(all int64) float64 { return float64(max(all, 0)) / float64(max(l.Nodes, 1)) }

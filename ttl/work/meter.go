@@ -47,8 +47,8 @@ func (m *Metrics) Measure(now time.Time, r *pace.Rates) {
 	}
 
 	statements, deleted, examined := r.Limits()
-	speed := func(name string, n, limit int64) Shown {
-		return Shown{Signal: name, Known: true, Value: float64(n) / took.Seconds(), Threshold: float64(limit)}
+	speed := func(name string, n int64, limit float64) Shown {
+		return Shown{Signal: name, Known: true, Value: float64(n) / took.Seconds(), Threshold: limit}
 	}
 	m.signals.showSpeeds([]Shown{
 		speed("delete_statements_per_second", v.statements-last.statements, statements),

@@ -99,6 +99,8 @@ type walk struct {
 	family    int // rows of this table that are tried together then
 	turns     int // to be awaited for statements of the last batch
 
+	planned int64 // rows that the DELETE which is under way may delete, and has not yet
+
 	deleted int64         // by this walk
 	took    int64         // rows read by the last step
 	began   time.Time     // the last step
@@ -128,6 +130,7 @@ func (w *walk) step(ctx context.Context) (done bool, err error) {
 	w.took, w.cut = 0, false
 	w.begin()
 	defer w.tell()
+	defer w.settle(0)
 	switch w.way {
 	case plan.WalkIndex:
 		done, err = w.stepIndex(ctx)
@@ -154,16 +157,30 @@ func (w *walk) tell() {
 	w.told = worked
 }
 
-// awaitTurn waits until a DELETE may be sent.
-func (w *walk) awaitTurn(ctx context.Context) error {
+// awaitTurn waits until a DELETE of so many rows may be sent.
+func (w *walk) awaitTurn(ctx context.Context, rows int) (err error) {
 	w.tell()
+	w.settle(0)
 	asked := time.Now()
-	err := w.throttle.MaySend(ctx)
 	for ; err == nil && w.turns > 0; w.turns-- {
 		err = w.throttle.MaySend(ctx)
 	}
+	if err == nil {
+		err = w.throttle.MayDelete(ctx, int64(rows))
+	}
+	if err == nil {
+		w.planned = int64(rows)
+	}
 	w.idle += time.Since(asked)
 	return err
+}
+
+// settle tells the throttle how many rows the last DELETE has deleted: other than were planned, none if it failed.
+func (w *walk) settle(deleted int64) {
+	if more := deleted - w.planned; more != 0 {
+		w.throttle.Spend(0, more)
+	}
+	w.planned = 0
 }
 
 // worked is how long the step has lasted, without its waits for a turn.
@@ -235,7 +252,7 @@ func (w *walk) stepRange(ctx context.Context) (done bool, err error) {
 
 // deleteDense deletes a block by its range.
 func (w *walk) deleteDense(ctx context.Context, block plan.Range, rows int) error {
-	if err := w.awaitTurn(ctx); err != nil {
+	if err := w.awaitTurn(ctx, rows); err != nil {
 		return err
 	}
 	began := w.worked()
@@ -347,7 +364,7 @@ func (w *walk) room(ctx context.Context, rows int) (int, error) {
 type deleteFunc func(ctx context.Context, keys []tables.Key, c checkpoint) (int64, error)
 
 func (w *walk) deletePart(ctx context.Context, keys []tables.Key, c checkpoint, remove deleteFunc) error {
-	if err := w.awaitTurn(ctx); err != nil {
+	if err := w.awaitTurn(ctx, len(keys)); err != nil {
 		return err
 	}
 	c.chosen = int64(len(keys))
@@ -429,7 +446,7 @@ func (w *walk) stepSome(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := w.awaitTurn(ctx); err != nil {
+	if err := w.awaitTurn(ctx, rows); err != nil {
 		return false, err
 	}
 
@@ -485,7 +502,7 @@ func (w *walk) arrived(c checkpoint, deleted int64) {
 	w.at, w.scanned, w.passed, w.moved = c.cursor, 0, left{}, time.Now()
 	w.deleted += deleted
 	w.share.spent(deleted)
-	w.throttle.Spend(0, deleted)
+	w.settle(deleted)
 }
 
 // newWalk begins at the cursor of a task.

@@ -454,6 +454,22 @@ func TestLimitsHoldOnEveryWay(t *testing.T) {
 	}
 }
 
+// ledger notes what a walk pays for.
+type ledger struct {
+	*pace.Rates
+	rows, more int64
+}
+
+func (l *ledger) MayDelete(ctx context.Context, rows int64) error {
+	l.rows += rows
+	return l.Rates.MayDelete(ctx, rows)
+}
+
+func (l *ledger) Spend(scanned, deleted int64) {
+	l.rows, l.more = l.rows+deleted, l.more+max(deleted, 0)
+	l.Rates.Spend(scanned, deleted)
+}
+
 // walkWithin walks a table at five DELETEs a second.
 func walkWithin(t *testing.T, way plan.Way, l *Limits, ownBatch int, most int64) {
 	m := newMemTable(t, 11, 2000)
@@ -470,7 +486,8 @@ func walkWithin(t *testing.T, way plan.Way, l *Limits, ownBatch int, most int64)
 
 	r := pace.NewRates(func(string, time.Duration) {})
 	r.Set(5, pace.Limit{}, 0)
-	w := newWalk(m, way, plan.Range{}, pace.NewBatchSize(500, 500, time.Second), r,
+	book := &ledger{Rates: r}
+	w := newWalk(m, way, plan.Range{}, pace.NewBatchSize(500, 500, time.Second), book,
 		func(context.Context, tables.Key, time.Time, error) error { return nil })
 	w.ownBatch = ownBatch
 
@@ -491,6 +508,9 @@ func walkWithin(t *testing.T, way plan.Way, l *Limits, ownBatch int, most int64)
 	}
 	if m.largest > most {
 		t.Errorf("one DELETE has deleted %d rows, want at most %d", m.largest, most)
+	}
+	if book.rows != w.deleted || book.more > 0 {
+		t.Errorf("%d rows are paid for, of which %d more than were asked for; %d have gone", book.rows, book.more, w.deleted)
 	}
 
 	for i := 5; i < len(m.sent); i++ {
@@ -653,7 +673,7 @@ func walkSlowly(t *testing.T, perSecond int64) {
 		m.due[k] = true
 	}
 	r := pace.NewRates(func(string, time.Duration) {})
-	r.Set(0, pace.Limit{PerSecond: perSecond}, 0)
+	r.Set(0, pace.Limit{PerSecond: float64(perSecond)}, 0)
 	w := newWalk(m, plan.WalkRange, plan.Range{}, pace.NewBatchSize(1000, 2000, time.Second), r, nil)
 	w.sparse = true
 
