@@ -117,8 +117,10 @@ func (l *optionList) change() []Spec {
 		return one(l.exchange(ConvertPartition))
 	case l.peek(0, "CONVERT", "TABLE"):
 		return one(l.exchange(ConvertTable))
-	case l.take("ENABLE", "KEYS"), l.take("DISABLE", "KEYS"), l.take("ALGORITHM"), l.take("LOCK"):
+	case l.take("ENABLE", "KEYS"), l.take("DISABLE", "KEYS"), l.take("LOCK"):
 		return one(Spec{Change: HarmlessChange})
+	case l.take("ALGORITHM"):
+		return one(Spec{Change: l.algorithm()})
 	}
 
 	spec := Spec{Change: l.partitionChange()}
@@ -129,6 +131,16 @@ func (l *optionList) change() []Spec {
 	}
 
 	return one(spec)
+}
+
+// algorithm reads what follows ALGORITHM. COPY, however it is written, writes the table anew, even if nothing else
+// is said.
+func (l *optionList) algorithm() Change {
+	l.takeMark('=')
+	if l.oneOf(l.current(), "INPLACE", "INSTANT", "NOCOPY", "DEFAULT") {
+		return HarmlessChange
+	}
+	return OtherChange
 }
 
 func one(s Spec) []Spec { return []Spec{s} }

@@ -140,8 +140,8 @@ const (
 	DropPartition
 	TruncatePartition
 	MaintainPartition // OPTIMIZE and REPAIR
-	// never touches a row nor the identity of the table: ENABLE KEYS, ALGORITHM=, LOCK=, CHECK and
-	// ANALYZE PARTITION
+	// never touches a row nor the identity of the table: ENABLE KEYS, ALGORITHM= other than COPY, LOCK=,
+	// CHECK and ANALYZE PARTITION
 	HarmlessChange
 )
 

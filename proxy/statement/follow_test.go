@@ -161,6 +161,36 @@ func TestStatementsThatKeepThePolicy(t *testing.T) {
 	})
 }
 
+// TestCopiesAreFollowed: a statement that says no more than by which algorithm may write the table anew, under another
+// id.
+func TestCopiesAreFollowed(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.exec("CREATE TABLE t (id INT PRIMARY KEY, created DATETIME) TTL = created + INTERVAL 10 HOUR")
+		table := catalog.Table{Schema: t.schema, Name: "t"}
+		for _, change := range []string{
+			"ALGORITHM=COPY", "ALGORITHM copy, LOCK=SHARED", "ALGORITHM=`COPY`", "ENABLE KEYS, ALGORITHM = COPY",
+			"ALGORITHM=INPLACE", "ALGORITHM=DEFAULT, LOCK=EXCLUSIVE", "ENABLE KEYS",
+		} {
+			t.exec("ALTER TABLE t " + change)
+			p, err := t.store.Policy(t.Context(), table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			known, err := t.store.Identities(t.Context(), p.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen, err := t.store.Look(t.Context(), table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if was, is := known.Table().TableID, seen.Incarnation.Table().TableID; was != is || is == 0 {
+				t.Errorf("after %s: the policy is that of id %d, the table has id %d", change, was, is)
+			}
+		}
+	})
+}
+
 // Whoever brings in rows is told that they wait, by a warning beside the OK, for each table that got some.
 func TestWhoeverBringsInRowsIsTold(t *testing.T) {
 	onStage(t, func(t *theatre) {
