@@ -15,7 +15,7 @@ import (
 // ErrSharedSchema says that the schema contains what ttlproxy did not create.
 var ErrSharedSchema = errors.New("the catalog needs a schema of its own")
 
-// object is a table, view, routine or event of the catalog's schema.
+// object is a table, view, routine, event or library of the catalog's schema.
 type object struct{ kind, name string }
 
 func (o object) String() string { return strings.ToLower(o.kind) + " " + ddl.Quote(o.name) }
@@ -55,7 +55,21 @@ func (s *Store) contents(ctx context.Context) ([]object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list schema %s: %w", s.cfg.Schema, err)
 	}
-	return collect(rows, func(r *sql.Rows) (o object, err error) { return o, r.Scan(&o.kind, &o.name) })
+	scan := func(r *sql.Rows) (o object, err error) { return o, r.Scan(&o.kind, &o.name) }
+	found, err := collect(rows, scan)
+	if err != nil {
+		return nil, err
+	}
+
+	rows, err = s.db.QueryContext(ctx, selectLibraries, schema)
+	if isServerError(err, ddl.CodeUnknownTable) {
+		return found, nil // the server has none
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list libraries of schema %s: %w", s.cfg.Schema, err)
+	}
+	libraries, err := collect(rows, scan)
+	return append(found, libraries...), err
 }
 
 // strangers are what is in the schema and is not ours. The table that `ttlproxy check` creates and
@@ -67,16 +81,23 @@ func strangers(found []object, steps []migration) (others []object) {
 		known = nil
 	}
 	for _, o := range found {
-		if !slices.Contains(known, o) && !strings.HasPrefix(o.name, ProbePrefix) {
+		if !slices.Contains(known, o) && !isProbe(o) {
 			others = append(others, o)
 		}
 	}
 	return others
 }
 
-// ProbePrefix begins the names of what a checkup creates in the catalog's schema and drops again;
-// nobody else uses it.
+// ProbePrefix begins the names of what a checkup creates in the catalog's schema and drops again. What follows is
+// random: somebody else's table may begin like that as well.
 const ProbePrefix = "check_probe_"
+
+var probe = regexp.MustCompile(`^` + ProbePrefix + `[a-z2-7]{26}(_view)?$`)
+
+// isProbe reports whether a checkup has made an object, and left it.
+func isProbe(o object) bool {
+	return (o.kind == "TABLE" || o.kind == "VIEW") && probe.MatchString(o.name)
+}
 
 // RefuseShared returns ErrSharedSchema if somebody else keeps something in the catalog's schema, or
 // in the one where it would be.

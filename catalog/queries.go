@@ -38,11 +38,13 @@ const (
 const (
 	createSchema = `CREATE DATABASE IF NOT EXISTS `
 	dropSchema   = `DROP DATABASE IF EXISTS `
-	// selectContents lists what there can be in a schema; views are among the tables.
+	// selectContents lists what there can be in a schema of any server; views are among the tables.
 	selectContents = `SELECT IF(TABLE_TYPE LIKE '%VIEW', 'VIEW', 'TABLE'), TABLE_NAME FROM information_schema.TABLES
  WHERE TABLE_SCHEMA = ?
 UNION ALL SELECT ROUTINE_TYPE, ROUTINE_NAME FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = ?
 UNION ALL SELECT 'EVENT', EVENT_NAME FROM information_schema.EVENTS WHERE EVENT_SCHEMA = ?`
+	// MySQL has libraries from 9.2 on.
+	selectLibraries = `SELECT 'LIBRARY', LIBRARY_NAME FROM information_schema.LIBRARIES WHERE LIBRARY_SCHEMA = ?`
 	// selectSeesContents counts the rights that show routines and events. Those that come by a role
 	// are not listed.
 	selectSeesContents = `SELECT COUNT(DISTINCT PRIVILEGE_TYPE) FROM (

@@ -48,10 +48,15 @@ func TestUninstallDropsOnlyWhatIsOurs(t *testing.T) {
 		"view":     "CREATE VIEW important AS SELECT 1 AS id",
 		"function": "CREATE FUNCTION important() RETURNS INT DETERMINISTIC RETURN 1",
 		"event":    "CREATE EVENT important ON SCHEDULE EVERY 1 DAY DISABLE DO DO 1",
+		"library":  "CREATE LIBRARY important LANGUAGE JAVASCRIPT AS $$ export function f(n) { return n } $$",
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			onServers(t, func(t *testing.T, b *bench) {
+				if kind == "library" && b.scalar(t, "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = "+
+					"'information_schema' AND TABLE_NAME = 'LIBRARIES'") == 0 {
+					t.Skip("MariaDB, and MySQL before 9.2, have none")
+				}
 				removal, err := b.Uninstall(t.Context())
 				if err != nil {
 					t.Fatal(err)
@@ -74,6 +79,37 @@ func TestUninstallDropsOnlyWhatIsOurs(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestProbesOfOthersAreNotOurs: what a checkup leaves behind goes with the schema, and is told from what others keep by
+// more than how its name begins.
+func TestProbesOfOthersAreNotOurs(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		probe := b.schema + "." + ProbePrefix + "abcdefghijklmnopqrstuvwx27"
+		b.exec(t, "CREATE TABLE "+probe+" (id INT PRIMARY KEY)")
+		b.exec(t, "CREATE VIEW "+probe+"_view AS SELECT 1 AS id")
+		if removal, err := b.Uninstall(t.Context()); err != nil || removal.Kept != "" {
+			t.Errorf("with a probe: got %+v, %v, want the schema to go", removal, err)
+		}
+
+		for kind, create := range map[string]string{
+			"TABLE":    "CREATE TABLE {s}.check_probe_results (id INT PRIMARY KEY)",
+			"VIEW":     "CREATE VIEW {s}.check_probe_results AS SELECT 1 AS id",
+			"FUNCTION": "CREATE FUNCTION {s}.check_probe_abcdefghijklmnopqrstuvwx27() RETURNS INT DETERMINISTIC RETURN 1",
+		} {
+			b.exec(t, strings.Replace(create, "{s}", b.schema, 1))
+			removal, err := b.Uninstall(t.Context())
+			if err != nil || !strings.Contains(removal.Kept, strings.ToLower(kind)+" `check_probe_") {
+				t.Errorf("with a %s of others: got %+v, %v, want the schema to stay", kind, removal, err)
+			}
+			if kind == "FUNCTION" {
+				b.exec(t, "DROP FUNCTION "+probe)
+			} else {
+				b.exec(t, "DROP "+kind+" "+b.schema+".check_probe_results")
+			}
+		}
+	})
 }
 
 // TestUninstallDropsNoMoreThanItSaid: a schema of which people were told that it stays is not

@@ -15,6 +15,7 @@ const (
 	CodeDuplicateKey    = 1062
 	CodeNoIndex         = 1091
 	CodeNotLocked       = 1100 // by LOCK TABLES
+	CodeUnknownTable    = 1109 // of information_schema
 	CodeHostBlocked     = 1129 // after too many errors
 	CodeHostRefused     = 1130
 	CodeTableDenied     = 1142
