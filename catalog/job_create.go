@@ -132,9 +132,9 @@ func (s *Store) touch(ctx context.Context, tx *sql.Tx, jobs []NewJob) error {
 		func(n NewJob) []any { return []any{policy, n.Partition} })
 }
 
-// approvedSince lets jobs run whose policy has been approved since it was read, and gives any run the number that was
-// named meanwhile, as Consent does to one that is open. The caller has written the schedule of the policy, which Consent
-// does first: one of the two sees the other.
+// approvedSince lets jobs run whose policy has been approved since it was read, and gives any run the
+// number that was named meanwhile, as Consent does to one that is open. The caller has written the
+// schedule of the policy, which Consent does first: one of the two sees the other.
 func (s *Store) approvedSince(ctx context.Context, tx *sql.Tx, jobs []NewJob) error {
 	var approved, exactly bool
 	var rows sql.Null[uint64]

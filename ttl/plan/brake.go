@@ -99,7 +99,8 @@ func (b Brake) later(r Run) Ruling {
 		if r.Usual.Runs > 0 {
 			usual = fmt.Sprintf("ttl_brake_factor = %d times what is usual, than ", b.Factor)
 		}
-		why = fmt.Sprintf("%s, more than %sttl_brake_rows = %d and ttl_brake_percent = %d", r.Due(), usual, b.Rows, b.Percent)
+		why = fmt.Sprintf("%s, more than %sttl_brake_rows = %d and ttl_brake_percent = %d",
+			r.Due(), usual, b.Rows, b.Percent)
 	}
 
 	return b.ruling(why, limit)

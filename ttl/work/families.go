@@ -22,7 +22,9 @@ func (w *walk) deleteFamilies(ctx context.Context, l lot) error {
 		}
 
 		keys, c := w.part(l, size)
-		done, err := w.takeAlong(ctx, size+b.along, func() (taken, error) { return w.table.deleteAlong(ctx, keys, c, b) })
+		done, err := w.takeAlong(ctx, size+b.along, func() (taken, error) {
+			return w.table.deleteAlong(ctx, keys, c, b)
+		})
 		tooMany := errors.Is(err, family.ErrTooMany)
 		if tooMany && size == 1 {
 			var gone bool
