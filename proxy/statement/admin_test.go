@@ -2,6 +2,7 @@ package statement
 
 import (
 	"database/sql"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -186,6 +187,46 @@ func TestLimitCountsWhatIsLeft(t *testing.T) {
 		} {
 			if got := rows(t, db, query); len(got) != 1 || !strings.Contains(got[0], "|older|") {
 				t.Errorf("%s: got %q, want the line about older", query, got)
+			}
+		}
+	})
+}
+
+// TestLimitCountsWhatMayBeSeen: nothing that an account may not see takes the place of what it may.
+func TestLimitCountsWhatMayBeSeen(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, _ *sql.DB) {
+		mine, theirs := b.declare(t, "mine"), b.declare(t, "theirs")
+		b.ended(t, mine, 3, "mine", time.Now().Add(-time.Hour))
+		b.ended(t, theirs, longList+1, "theirs", time.Now())
+		for i := range longList + 3 {
+			p := &theirs
+			if i < 3 {
+				p = &mine
+			}
+			if err := b.store.RecordRowError(t.Context(),
+				catalog.RowError{PolicyID: p.ID, Key: fmt.Sprintf(`["%d"]`, i), Reason: "a child"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run(t, b.db, "INSERT INTO "+b.store.Schema()+".event (at, kind, schema_name, table_name, text)"+
+			" SELECT UTC_TIMESTAMP(6), 'finished', schema_name, table_name, 'so' FROM "+b.store.Schema()+".job_history ORDER BY job_id")
+
+		ann := b.client(t, b.server.Account(t, "ann", "SELECT ON "+b.schema+".mine"))
+		for query, want := range map[string]int{
+			"SHOW TTL HISTORY LIMIT 1": 1, "SHOW TTL HISTORY WHERE Rows_deleted > 0 LIMIT 2": 2, "SHOW TTL HISTORY": 3,
+			"SHOW TTL HISTORY FROM " + b.schema + " LIMIT 2": 2,
+			"SHOW TTL ERRORS LIMIT 1":                        1, "SHOW TTL ERRORS": 3,
+			"SHOW TTL EVENTS LIMIT 1": 1, "SHOW TTL EVENTS LIMIT 3": 3,
+		} {
+			got := rows(t, ann, query)
+			if len(got) != want {
+				t.Errorf("%s: got %d lines, want %d: %q", query, len(got), want, got)
+			}
+			for _, line := range got {
+				if !strings.Contains(line, "|mine|") {
+					t.Errorf("%s: got %q, want lines about mine", query, line)
+				}
 			}
 		}
 	})

@@ -44,12 +44,9 @@ func (a *admin) show(ctx context.Context, s *ddl.ShowTTL) (*reply, error) {
 	}
 
 	only, judged := onlyThose(s)
-	limit := longList
-	switch {
-	case !judged:
-		limit = maxList // the server filters, and LIMIT counts what is left
-	case s.Limit != nil:
-		limit = int(min(max(*s.Limit, 1), maxList)) // of none, too, the columns are shown
+	limit, err := a.loaded(s, judged)
+	if err != nil {
+		return nil, err
 	}
 
 	l, err := report.Load(ctx, a.q.store, s.List, catalog.Filter{Table: of, Limit: limit, Only: only})
@@ -69,6 +66,23 @@ func (a *admin) show(ctx context.Context, s *ddl.ShowTTL) (*reply, error) {
 	}
 
 	return r, nil
+}
+
+// loaded is how many lines of a list that grows are read. LIMIT counts what is left of them, so it bounds
+// that only where nothing is left out afterwards, by the server or because the client may not see it.
+func (a *admin) loaded(s *ddl.ShowTTL, judged bool) (int, error) {
+	if !judged {
+		return maxList, nil
+	}
+	if s.Table == nil && grows(s.List) {
+		if all, err := a.q.readsAll(); !all || err != nil {
+			return maxList, err
+		}
+	}
+	if s.Limit == nil {
+		return longList, nil
+	}
+	return int(min(max(*s.Limit, 1), maxList)), nil // of none, too, the columns are shown
 }
 
 // onlyThose are conditions that leave what the filter of a list does, for the catalog to judge: it
