@@ -72,12 +72,22 @@ const (
 	ListPartitions List = "PARTITIONS" // of one table
 )
 
-// Lists are those that may be of every table, in the order of the grammar.
+// Lists are those that need no table to be named, in the order of the grammar.
 func Lists() []List {
 	return []List{
-		ListTables, ListJobs, ListTasks, ListHistory, ListErrors, ListNodes, ListStatus, ListVariables,
-		ListEvents, ListSessions, ListThrottle,
+		ListTables, ListJobs, ListTasks, ListHistory, ListErrors, ListEvents, ListNodes, ListStatus, ListVariables,
+		ListSessions, ListThrottle,
 	}
+}
+
+// OfTables reports whether the lines of a list are about tables, so that it can be narrowed to one of them.
+func (l List) OfTables() bool {
+	switch l {
+	case ListNodes, ListStatus, ListVariables, ListSessions, ListThrottle:
+		return false
+	case ListTables, ListJobs, ListTasks, ListHistory, ListErrors, ListEvents, ListPartitions:
+	}
+	return true
 }
 
 // Filter is the LIKE or WHERE of a SHOW statement, as written: it is for the server to judge.

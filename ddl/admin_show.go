@@ -17,7 +17,11 @@ func (r *reader) showTTL() {
 
 	a.List = List(strings.ToUpper(r.spelling(r.current())))
 	if !slices.Contains(Lists(), a.List) || !r.take(string(a.List)) {
-		r.reject(r.usageError(usageShow + ", or " + usagePartitions))
+		r.reject(r.usageError(usageShow + ", or " + usageWhole + ", or " + usagePartitions))
+		return
+	}
+	if !a.List.OfTables() { // of a table they would be empty, as if there were nothing to show
+		r.close(a, r.narrowed(a), usageWhole)
 		return
 	}
 	r.close(a, r.forTable(&a.Table) && r.fromSchema(&a.Schema) && r.narrowed(a), usageShow)

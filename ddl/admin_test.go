@@ -89,14 +89,20 @@ func TestAdminStatements(t *testing.T) {
 func TestAdminStatementsShowTheirGrammar(t *testing.T) {
 	t.Parallel()
 	for sql, usage := range map[string]string{
-		"SHOW TTL":                                  usageShow + ", or " + usagePartitions,
-		"SHOW TTL JOB":                              usageShow + ", or " + usagePartitions,
-		"SHOW TTL PARTITION FOR t":                  usageShow + ", or " + usagePartitions,
+		"SHOW TTL":                                  usageShow + ", or " + usageWhole + ", or " + usagePartitions,
+		"SHOW TTL JOB":                              usageShow + ", or " + usageWhole + ", or " + usagePartitions,
+		"SHOW TTL PARTITION FOR t":                  usageShow + ", or " + usageWhole + ", or " + usagePartitions,
 		"SHOW TTL JOBS FOR":                         usageShow,
 		"SHOW TTL JOBS LIMIT -1":                    usageShow,
 		"SHOW TTL JOBS LIKE":                        usageShow,
 		"SHOW TTL JOBS WHERE":                       usageShow,
 		"SHOW TTL JOBS WHERE LIMIT 1":               usageShow,
+		"SHOW TTL STATUS FOR t":                     "near 'FOR t' at line 1; the right syntax is: " + usageWhole,
+		"SHOW TTL VARIABLES FROM shop":              usageWhole,
+		"SHOW TTL NODES FOR t":                      usageWhole,
+		"SHOW TTL THROTTLE FOR t LIKE 'x'":          usageWhole,
+		"SHOW TTL SESSIONS IN shop":                 usageWhole,
+		"SHOW TTL NODES LIMIT x":                    usageWhole,
 		"SHOW TTL PARTITIONS":                       usagePartitions,
 		"SHOW TTL PARTITIONS FROM shop":             usagePartitions,
 		"SHOW TTL PARTITIONS FOR t FROM shop":       usagePartitions,

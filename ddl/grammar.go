@@ -7,8 +7,10 @@ import (
 
 // The grammar of the statements that we answer, as errors and the documentation show it.
 const (
-	usageShow = "SHOW TTL {TABLES | JOBS | TASKS | HISTORY | ERRORS | NODES | STATUS | VARIABLES | EVENTS | " +
-		"SESSIONS | THROTTLE} [FOR table] [FROM schema] [LIKE 'pattern' | WHERE condition] [LIMIT n]"
+	usageShow = "SHOW TTL {TABLES | JOBS | TASKS | HISTORY | ERRORS | EVENTS} [FOR table] [FROM schema] " +
+		"[LIKE 'pattern' | WHERE condition] [LIMIT n]"
+	usageWhole = "SHOW TTL {NODES | STATUS | VARIABLES | SESSIONS | THROTTLE} " +
+		"[LIKE 'pattern' | WHERE condition] [LIMIT n]"
 	usagePartitions = "SHOW TTL PARTITIONS FOR table [LIKE 'pattern' | WHERE condition] [LIMIT n]"
 
 	usageExplain = "EXPLAIN [FORMAT = {TRADITIONAL | JSON}] TTL {table | ALTER TABLE table TTL = column + INTERVAL n " +
@@ -25,18 +27,25 @@ const (
 // Grammar returns the statements that we answer, one for each.
 func Grammar() []string {
 	return []string{
-		usageShow, usagePartitions, usageExplain, usageRun, usageCancel, usagePause, usageResume, usageApprove,
-		usageRestore, usageTrust,
+		usageShow, usageWhole, usagePartitions, usageExplain, usageRun, usageCancel, usagePause, usageResume,
+		usageApprove, usageRestore, usageTrust,
 	}
 }
 
 // WrongCondition is a syntax error in the condition of a SHOW TTL.
 func WrongCondition(s *ShowTTL) *Error {
-	usage := usageShow
-	if s.List == ListPartitions {
-		usage = usagePartitions
+	return wrongNear(s.Filter.Where, 1, s.List.usage())
+}
+
+// usage is the grammar of the statement that shows a list.
+func (l List) usage() string {
+	switch {
+	case l == ListPartitions:
+		return usagePartitions
+	case l.OfTables():
+		return usageShow
 	}
-	return wrongNear(s.Filter.Where, 1, usage)
+	return usageWhole
 }
 
 // usageError is a syntax error at the current token.
