@@ -117,3 +117,29 @@ func TestViewsCanBeRead(t *testing.T) {
 		}
 	})
 }
+
+// TestViewTellsOfTheLastJob: of a table whose partitions have jobs of their own, too.
+func TestViewTellsOfTheLastJob(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		end := func(partition string, state JobState) {
+			t.Helper()
+			job := b.begin(t, NewJob{Policy: p, Partition: partition, Tasks: make([]TaskRange, 1)})
+			if err := b.FinishJob(t.Context(), job.ID, job.Fence, state, ""); err != nil {
+				t.Fatal(err)
+			}
+			if n := b.scalar(t, "SELECT COUNT(*) FROM {policies} WHERE `last result` = ? AND `last started (UTC)` ="+
+				" (SELECT last_started_at FROM {schedule} WHERE partition_name = ?)", state, partition); n != 1 {
+				t.Errorf("after a job of %q that was %s the view policies tells of another, or of none", partition, state)
+			}
+		}
+
+		if n := b.scalar(t, "SELECT COUNT(*) FROM {policies} WHERE `last result` IS NULL"); n != 1 {
+			t.Error("the view policies tells of a job before there was one")
+		}
+		end("", JobFinished)
+		end("p1", JobFailed)
+		end("p0", JobCancelled)
+	})
+}

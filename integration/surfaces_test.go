@@ -29,6 +29,7 @@ func TestEverySurfaceSaysTheSame(t *testing.T) {
 		s.populate()
 		s.around()
 		s.inFull()
+		s.reasons()
 		s.inZone()
 
 		const rebuilt = "NEEDS APPROVAL (the table was rebuilt or replaced outside ttlproxy"
@@ -263,6 +264,43 @@ func (s *surfaces) inFull() {
 	} {
 		if !strings.Contains(page, part) {
 			s.Errorf("the page's JSON has no %s: %s", part, page)
+		}
+	}
+}
+
+// reasons demands that the view and the page's JSON give the reason that SHOW TTL TABLES gives, also while the table, or
+// everything, is paused.
+func (s *surfaces) reasons() {
+	s.Helper()
+	s.reason("fresh", "armed", "")
+	s.reason("remade", "armed", "the table was rebuilt or replaced outside ttlproxy")
+	s.reason("dropped", "disarmed", "column `n` is gone")
+	s.sql("PAUSE TTL FOR gone")
+	s.reason("gone", "disarmed", "another table")
+	s.sql("PAUSE TTL")
+	s.reason("gone", "disarmed", "another table")
+	s.sql("RESUME TTL")
+	s.sql("RESUME TTL FOR gone")
+}
+
+// reason demands that of one table.
+func (s *surfaces) reason(table, state, begin string) {
+	s.Helper()
+	row := s.list("SHOW TTL TABLES FOR " + table)[0]
+	view := s.list(fmt.Sprintf("SELECT * FROM %s.policies WHERE `table` = '%s.%s'", s.store.Schema(), s.table, table))[0]
+	var page struct {
+		Tables []struct{ State, Reason string }
+	}
+	s.must(json.Unmarshal([]byte(s.get("/api/v1/tables/"+s.table+"/"+table)), &page))
+
+	want := fmt.Sprintf("%s (%s)", state, row["Reason"])
+	for surface, said := range map[string]string{
+		"SHOW TTL TABLES": fmt.Sprintf("%s (%s)", row["State"], row["Reason"]),
+		"the view":        fmt.Sprintf("%s (%s)", view["state"], view["reason"]),
+		"the page's JSON": fmt.Sprintf("%s (%s)", page.Tables[0].State, page.Tables[0].Reason),
+	} {
+		if said != want || !strings.HasPrefix(row["Reason"], begin) {
+			s.Errorf("%s says of %s that it is %s, want %s, beginning with %s", surface, table, said, want, begin)
 		}
 	}
 }

@@ -21,7 +21,7 @@ type tableView struct {
 	Options      map[string]string   `json:"options"`  // everything in the clause besides the interval
 	Enabled      bool                `json:"enabled"`
 	State        catalog.PolicyState `json:"state"`
-	Reason       string              `json:"reason"`
+	Reason       string              `json:"reason"` // for the state, or why it waits for approval
 	Verdict      verdictView         `json:"verdict"`
 	TimeZone     string              `json:"time_zone"`
 	TimeZoneFrom string              `json:"time_zone_from"`
@@ -66,7 +66,7 @@ func viewTable(w *report.Work, who reader) tableView {
 		Schema: p.Table.Schema, Table: p.Table.Name, Partition: w.Partition,
 		TTL: p.Rule.Expiry(), Column: p.Rule.Column, Interval: p.Rule.Literal + " " + p.Rule.Unit,
 		JobInterval: p.Rule.JobInterval, Schedule: p.Rule.Schedule(p.Terms.Timing), Options: map[string]string{},
-		Enabled: p.Rule.Enabled, State: p.State, Reason: p.Reason, Verdict: verdictView{v.Word, v.Detail},
+		Enabled: p.Rule.Enabled, State: p.State, Reason: report.Reason(p), Verdict: verdictView{v.Word, v.Detail},
 		TimeZone: p.Rule.TimeZone,
 		Inflow:   known(flow.InflowKnown, flow.Inflow), Outflow: known(flow.OutflowKnown, flow.Outflow),
 		Watermark: moment(w.Watermark()), Undeletable: w.Undeletable(),

@@ -64,7 +64,7 @@ func appendTable(values []any, w *Work) []any {
 		p.Rule.Expiry(), onOff(p.Rule.Enabled), p.Rule.JobInterval,
 		p.Rule.Schedule(p.Terms.Timing), option(ddl.OptionWindow), option(ddl.OptionMaxLag),
 		option(ddl.OptionDeleteRate), option(ddl.OptionBatchSize), orNull(p.Rule.OtherOptions()),
-		string(p.State), reason(p), Judge(w).String(),
+		string(p.State), Reason(p), Judge(w).String(),
 		orNull(p.Rule.TimeZone), zoneSource(p.Rule),
 		moment(w.NextRun()), last.state, last.started, last.finished, last.deleted,
 		moment(w.Oldest()), behind(w), moment(w.Watermark()), number(w.Undeletable()),
@@ -73,9 +73,9 @@ func appendTable(values []any, w *Work) []any {
 	)
 }
 
-// reason says why a policy is in its state, why its rule is not carried out in any, or why it waits
+// Reason says why a policy is in its state, why its rule is not carried out in any, or why it waits
 // for approval whatever the brake says.
-func reason(p *catalog.Policy) string {
+func Reason(p *catalog.Policy) string {
 	switch {
 	case p.Reason != "":
 		return p.Reason
