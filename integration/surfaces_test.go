@@ -322,7 +322,8 @@ func (s *surfaces) populate() {
 	s.ended("keeps", catalog.JobFinished, "")
 	s.ended("fails", catalog.JobFailed, "because")
 	s.job("braked", catalog.JobNeedsApproval, "4 of 5 rows are due")
-	s.job("works", catalog.JobRunning, "")
+	half := s.job("works", catalog.JobRunning, "")
+	execAll(s.T, s.direct, fmt.Sprintf("UPDATE %s.task SET deleted = 2, examined = 2 WHERE job_id = %d", s.store.Schema(), half.ID))
 	s.sql("PAUSE TTL FOR paused")
 	gone := s.policy("gone")
 	s.must(s.store.Disarm(s.Context(), "test", gone.ID, gone.Version, "another table"))
@@ -438,6 +439,35 @@ func (s *surfaces) differs(said map[string]string) string {
 		}
 	}
 
+	if word, there := words["works"]; there {
+		return s.ends(report.Word(word))
+	}
+	return ""
+}
+
+// ends finds a surface that says otherwise whether the end of a job that is open can be told.
+func (s *surfaces) ends(works report.Word) string {
+	s.Helper()
+	var page struct {
+		Jobs []struct {
+			Table string
+			End   *time.Time `json:"expected_end"`
+		}
+	}
+	s.must(json.Unmarshal([]byte(s.get("/api/v1/status")), &page))
+	onPage := false
+	for _, j := range page.Jobs {
+		onPage = onPage || j.Table == "works" && j.End != nil
+	}
+	out, err := s.program("status")
+	s.must(err)
+
+	inSQL := s.list("SHOW TTL JOBS FOR works")[0]["Expected_end"] != ""
+	onTerminal := regexp.MustCompile(`(?m)\.works .* left `).Match(out)
+	if want := !works.Waits(); inSQL != want || onPage != want || onTerminal != want {
+		return fmt.Sprintf("the job of works is %s, its end is told by SHOW TTL JOBS: %v, by the page: %v, by ttlproxy status: %v",
+			works, inSQL, onPage, onTerminal)
+	}
 	return ""
 }
 

@@ -323,7 +323,7 @@ func (c *Collector) table(ch chan<- prometheus.Metric, t judged) {
 	}
 
 	if w.Job != nil {
-		if p := report.ProgressOf(w.Job, w.Now); p.Known {
+		if p := w.Progress(); p.Known {
 			ch <- gauge(d.progress, p.Percent/100, labels...)
 		}
 		ch <- gauge(d.due, float64(flow.Backlog), labels...)

@@ -24,7 +24,7 @@ type jobView struct {
 	StartedBy     string           `json:"started_by"`
 	ExpectedEnd   *time.Time       `json:"expected_end"`
 	Finished      *time.Time       `json:"finished"`
-	Runs          uint64           `json:"runs"` // jobs that it stands for: it and those before it found nothing
+	Runs          uint64           `json:"runs"` // jobs that it stands for: it, and some just before it
 	FirstStarted  time.Time        `json:"first_started"`
 	Cutoff        time.Time        `json:"cutoff"` // rows that expired before it are deleted
 	Inflow        *uint64          `json:"inflow_rows"`
@@ -67,15 +67,11 @@ func viewJob(s *report.Snapshot, j *catalog.Job, p report.Progress) jobView {
 	return v
 }
 
-// viewOpen is the open job of a table. One that is blocked has no expected end, whatever its own
-// state says.
+// viewOpen is the open job of a table.
 func viewOpen(s *report.Snapshot, w *report.Work) jobView {
-	v := viewJob(s, w.Job, report.ProgressOf(w.Job, s.Now))
+	v := viewJob(s, w.Job, w.Progress())
 	verdict := report.Judge(w)
 	v.Verdict = &verdictView{verdict.Word, verdict.Detail}
-	if verdict.Word != report.KeepingUp && verdict.Word != report.FallingBehind {
-		v.ExpectedEnd = nil
-	}
 	return v
 }
 

@@ -19,7 +19,7 @@ func listJobs(s *Snapshot) List {
 		x := &lines[i]
 		switch {
 		case w.Job != nil:
-			x.job, x.Progress, x.owner = w.Job, ProgressOf(w.Job, s.Now), s.NodeName(w.Job.Owner)
+			x.job, x.Progress, x.owner = w.Job, w.Progress(), s.NodeName(w.Job.Owner)
 		case w.Last != nil:
 			*x = endedLine(w.Last)
 		}

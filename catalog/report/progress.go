@@ -38,6 +38,16 @@ func ProgressOf(j *catalog.Job, now time.Time) Progress {
 	return p
 }
 
+// Progress is how far the open job has come. Of one that does not run, whatever its own state says, nobody knows when
+// it ends.
+func (w *Work) Progress() Progress {
+	p := ProgressOf(w.Job, w.Now)
+	if p.LeftKnown && Judge(w).Word.Waits() {
+		p.Left, p.LeftKnown = 0, false
+	}
+	return p
+}
+
 // EndedProgress measures a job of the history.
 func EndedProgress(j *catalog.EndedJob) Progress {
 	p := Progress{RowsPerSecond: perSecond(j.Counts.Deleted, j.Worked())}

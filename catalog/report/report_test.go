@@ -522,6 +522,29 @@ func TestWatermarkPassesNoRowThatIsKnown(t *testing.T) {
 	}
 }
 
+// TestWhatStandsStillHasNoEnd: its job is open and half done, and nobody knows when it goes on.
+func TestWhatStandsStillHasNoEnd(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(w *Work)
+		ends   bool
+	}{
+		"at work":        {func(*Work) {}, true},
+		"behind":         {func(w *Work) { w.Policy.Rule.JobInterval = "1s" }, true},
+		"slowed":         {func(w *Work) { w.Slowed, w.Share = "at 50 % of its speed", 0.5 }, true},
+		"held back":      {func(w *Work) { w.Slowed, w.Share = "at 0 % of its speed", 0 }, false},
+		"without engine": {func(w *Work) { w.Halt = "no engine is running" }, false},
+		"paused":         {func(w *Work) { w.Policy.Paused = catalog.Pause{Paused: true} }, false},
+		"in DDL":         {func(w *Work) { w.Policy.State = catalog.PolicyStopped }, false},
+		"switched off":   {func(w *Work) { w.Policy.Rule.Enabled = false }, false},
+	} {
+		w := work(func(w *Work) { w.Job = running(time.Minute, 10, 5); c.change(w) })
+		if p := w.Progress(); p.LeftKnown != c.ends || p.LeftKnown != (p.Left > 0) || p.Percent != 50 {
+			t.Errorf("%s, %s: the progress is %+v; has it an end? want %v", name, Judge(w), p, c.ends)
+		}
+	}
+}
+
 func TestEveryRowFitsItsColumns(t *testing.T) {
 	t.Parallel()
 	w := work(func(w *Work) { w.Job = running(time.Minute, 10, 1); w.Job.ID, w.Job.PolicyID = 7, 1 })

@@ -133,7 +133,7 @@ func progressOf(w *report.Work) (p report.Progress, deleted string) {
 	var counts catalog.Counts
 	switch {
 	case w.Job != nil:
-		p, counts = report.ProgressOf(w.Job, w.Now), w.Job.Counts
+		p, counts = w.Progress(), w.Job.Counts
 	case w.Last != nil:
 		p, counts = report.EndedProgress(w.Last), w.Last.Counts
 	default:
