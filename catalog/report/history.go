@@ -11,7 +11,7 @@ var historyColumns = jobColumns(
 )
 
 // listHistory is SHOW TTL HISTORY: the jobs that have ended, the latest first. Successive ones that
-// found nothing are one line.
+// found nothing, or began soon one after the other, are one line.
 func listHistory(ended []catalog.EndedJob) List {
 	l := List{Name: "ttl_history", Columns: historyColumns, Like: "Table_name"}
 	l.addJobs(endedLines(ended)...)

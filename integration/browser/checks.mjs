@@ -137,6 +137,38 @@ export const checks = {
     });
   },
 
+  /** Values are written as people read them, and what is said of everything is true of each table. */
+  async values(browser, plan) {
+    await visit(browser, overview(plan), {}, async page => {
+      const wrong = await page.evaluate(async () => {
+        const { brief, percent, rate } = await import('./format.js');
+        const { health, tidings } = await import('./view/verdict.js');
+        const of = (words, halted = null) => ({ halted, tables: words.map((word, i) => ({ schema: 's', table: `t${i}`, verdict: { word } })) });
+        const off = { code: 'switched off', why: 'ttl_job_enable is OFF' };
+        const up = 'KEEPING UP';
+        return [
+          [brief(0), '0'], [brief(3.9e-7), 'under 0.001'], [brief(0.0012345), '0.0012'], [brief(1234567), '1.2M'],
+          [rate(3.9e-7), 'under 0.001/s'],
+          [percent(0), '0 %'], [percent(3.9e-7), 'under 0.1 %'], [percent(0.01234), '1.2 %'], [percent(0.996), '100 %'], [percent(0.5), '50 %'],
+          [health(of([up, up])), ['all is well', 'good']], [health(of([up, up], off)), ['nothing is deleted now']],
+          [health(of([up, 'PAUSED', 'OFF'])), ['1 keeps up']], [health(of([up, 'DISARMED'], off)), ['1 table wants a look', 'slow']],
+          [tidings(of([up, up])), 'All tables are keeping up.'], [tidings(of([up], off)), 'Nothing is deleted: ttl_job_enable is OFF.'],
+          [tidings(of([up, up, 'PAUSED'])), '2 of 3 tables are keeping up.'], [tidings(of([up, 'DISARMED'])), 's.t1: disarmed.'],
+        ].filter(([got, want]) => JSON.stringify(got) !== JSON.stringify(want));
+      });
+      assert.deepEqual(wrong, []);
+    });
+  },
+
+  /** A line of the history that stands for several jobs says so, and took as long as they did. */
+  async history(browser, plan) {
+    await visit(browser, table(plan, 'session'), {}, async page => {
+      const line = page.locator('[data-key="history"] tbody tr', { hasText: 'stands for 5 jobs; the first' });
+      await line.waitFor();
+      assert.match(await line.locator('[data-name="Took"]').innerText(), /^[4-9]\d s/);
+    });
+  },
+
   /** When jobs of a table start is said in words. */
   async schedule(browser, plan) {
     await visit(browser, table(plan, 'session'), {}, async page => {

@@ -10,8 +10,17 @@ export const count = n => n === null || n === undefined ? '–' : whole.format(M
 export function brief(n) {
   if (n === null || n === undefined) return '–';
   const size = Math.abs(n);
+  if (size > 0 && size < 0.001) return 'under 0.001'; // never with an exponent
   if (size > 0 && size < 1) return String(Number(n.toPrecision(2)));
   return size < 10 ? String(Math.round(n * 10) / 10) : short.format(n);
+}
+
+/** percent writes a share with as many digits as say something, as SHOW TTL STATUS does. */
+export function percent(share) {
+  const p = 100 * share;
+  if (p <= 0) return '0 %';
+  if (p < 0.1) return 'under 0.1 %';
+  return `${p < 10 ? Number(p.toPrecision(2)) : Math.round(p)} %`;
 }
 
 /** rate writes rows per second. */

@@ -4,7 +4,7 @@ import { token } from '../api.js';
 import { h, morph } from '../dom.js';
 import { ago, moment, span, tableName, zone } from '../format.js';
 import { icon } from '../icons.js';
-import { wantsPerson } from './verdict.js';
+import { tidings, wantsPerson } from './verdict.js';
 
 const staleAfter = 10_000;
 
@@ -77,8 +77,6 @@ let told = '';
 
 /** announce tells a screen reader when the state of health changes, and only then. */
 export function announce({ status }) {
-  const bad = status.tables.filter(t => wantsPerson(t.verdict.word));
-  const rest = bad.length > 3 ? ` And ${bad.length - 3} more.` : '';
-  const text = bad.slice(0, 3).map(t => `${t.schema}.${t.table}: ${t.verdict.word.toLowerCase()}.`).join(' ') + rest || 'All tables are keeping up.';
+  const text = tidings(status);
   if (text !== told) document.getElementById('live').textContent = told = text;
 }

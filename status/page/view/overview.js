@@ -8,7 +8,7 @@ import { nodeList } from './nodes.js';
 import { activity } from './activity.js';
 import { tableList } from './tables.js';
 import { speedList } from './throttle.js';
-import { wantsPerson } from './verdict.js';
+import { health } from './verdict.js';
 
 /** overview is the page of the whole installation. */
 export function overview(state) {
@@ -33,10 +33,9 @@ export const waiting = ({ problem }) => h('section', { class: 'card welcome', 'd
 
 function tiles({ status, series, hours }) {
   const { tables } = status;
-  const look = tables.filter(t => wantsPerson(t.verdict.word));
   const running = status.jobs.filter(j => stateOf(j) === 'running');
   return h('dl', { class: 'tiles', 'data-key': 'tiles' },
-    tile('Tables', brief(tables.length), look.length ? `${plural(look.length, 'table')} ${look.length === 1 ? 'wants' : 'want'} a look` : 'all is well', look.length ? 'slow' : 'good'),
+    tile('Tables', brief(tables.length), ...health(status)),
     tile('Deleting now', rate(running.reduce((sum, j) => sum + j.rows_per_second, 0)), running.length ? plural(running.length, 'job') + ' running' : 'no job running'),
     tile(`Deleted in ${hours} h`, series ? brief(series.totals.deleted) : '–', series?.totals.due === null || !series ? 'rows' : `${brief(Math.round(series.totals.due))} became due`),
     oldestTile(tables));

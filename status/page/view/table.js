@@ -74,12 +74,13 @@ function history({ history: jobs, status }) {
 }
 
 function ended(j, now) {
-  const seconds = (new Date(j.finished) - new Date(j.started)) / 1000;
+  const idle = j.rows.deleted + j.rows.refreshed + j.rows.failed + j.rows.skipped === 0;
+  const seconds = (new Date(j.finished) - new Date(idle ? j.started : j.first_started)) / 1000; // those with rows follow close
   const cell = (name, value, hint) => h('td', { class: 'number', 'data-name': name, title: hint ?? null }, value);
   return h('tr', { 'data-key': `ended-${j.id}` },
     h('th', { scope: 'row', 'data-name': 'Ended', title: moment(j.finished) }, ago(j.finished, now), j.partition && h('small', {}, j.partition)),
     h('td', { 'data-name': 'Result' }, h('span', { class: `chip ${j.state === 'finished' ? 'good' : j.state === 'cancelled' ? 'rest' : 'bad'}` }, j.state), j.reason && h('small', {}, j.reason), j.note && h('small', {}, j.note),
-      j.runs > 1 && h('small', { title: moment(j.first_started) }, `${count(j.runs)} jobs found nothing; the first ${ago(j.first_started, now)}`)),
+      j.runs > 1 && h('small', { title: moment(j.first_started) }, `${idle ? `${count(j.runs)} jobs found nothing` : `stands for ${count(j.runs)} jobs`}; the first ${ago(j.first_started, now)}`)),
     cell('Deleted', count(j.rows.deleted)),
     cell('Became due', count(j.inflow_rows), 'Rows whose expiry fell between this cutoff and the one before'),
     cell('Refreshed', count(j.rows.refreshed)),

@@ -1,7 +1,7 @@
 // What may hold deletion back.
 
 import { h } from '../dom.js';
-import { capital, moment, span } from '../format.js';
+import { capital, moment, percent, span } from '../format.js';
 
 /** speedList shows what each signal says, how old that is, and how long it has held deletion back. */
 export function speedList({ throttle, now }) {
@@ -25,5 +25,4 @@ function line(r, now) {
     r.held > 0 && h('small', { class: 'end' }, `held ${percent(r.held)} of the last hour`));
 }
 
-const percent = share => `${Number((100 * share).toPrecision(2))} %`;
 const digits = v => Number(v.toPrecision(3)).toLocaleString('en');
