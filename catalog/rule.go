@@ -27,7 +27,7 @@ type Rule struct {
 	Unit        string            `json:"unit"`    // of the interval, upper case
 	Enabled     bool              `json:"enabled"`
 	JobInterval string            `json:"job_interval"` // verbatim
-	TimeZone    string            `json:"time_zone"`    // of DATETIME and DATE values; empty for TIMESTAMP
+	TimeZone    string            `json:"time_zone"`    // of DATETIME and DATE values, TTL_CRON and TTL_WINDOW
 	ZoneSource  ZoneSource        `json:"zone_source"`
 	Options     map[string]string `json:"options,omitempty"` // extension options, upper-case name to value
 }

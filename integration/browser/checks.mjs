@@ -141,7 +141,8 @@ export const checks = {
   async values(browser, plan) {
     await visit(browser, overview(plan), {}, async page => {
       const wrong = await page.evaluate(async () => {
-        const { brief, percent, rate } = await import('./format.js');
+        const { brief, moment, percent, rate } = await import('./format.js');
+        const { cutoff } = await import('./view/preview.js');
         const { health, tidings } = await import('./view/verdict.js');
         const of = (words, halted = null) => ({ halted, tables: words.map((word, i) => ({ schema: 's', table: `t${i}`, verdict: { word } })) });
         const off = { code: 'switched off', why: 'ttl_job_enable is OFF' };
@@ -150,6 +151,8 @@ export const checks = {
           [brief(0), '0'], [brief(3.9e-7), 'under 0.001'], [brief(0.0012345), '0.0012'], [brief(1234567), '1.2M'],
           [rate(3.9e-7), 'under 0.001/s'],
           [percent(0), '0 %'], [percent(3.9e-7), 'under 0.1 %'], [percent(0.01234), '1.2 %'], [percent(0.996), '100 %'], [percent(0.5), '50 %'],
+          [cutoff({ cutoff: "'2026-01-02 03:04:05'", time_zone: 'Europe/Berlin' }), '2026-01-02 03:04:05 Europe/Berlin'],
+          [cutoff({ cutoff: '2026-01-02 03:04:05+00:00', time_zone: 'Europe/Berlin' }), moment('2026-01-02T03:04:05Z')],
           [health(of([up, up])), ['all is well', 'good']], [health(of([up, up], off)), ['nothing is deleted now']],
           [health(of([up, 'PAUSED', 'OFF'])), ['1 keeps up']], [health(of([up, 'DISARMED'], off)), ['1 table wants a look', 'slow']],
           [tidings(of([up, up])), 'All tables are keeping up.'], [tidings(of([up], off)), 'Nothing is deleted: ttl_job_enable is OFF.'],

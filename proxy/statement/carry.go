@@ -302,6 +302,9 @@ func (q *request) send(h *proxy.Held) error {
 	if err := q.veilNotes(); err != nil {
 		return err
 	}
+	if err := q.localizeNotes(); err != nil {
+		return err
+	}
 	if len(q.counted) > 0 {
 		q.x.Leave(q.counted...)
 	}

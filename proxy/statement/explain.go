@@ -125,7 +125,10 @@ func (a *admin) hideRows(p *plan.Preview, table ddl.Name, column string) error {
 
 // veilPreview removes the names of tables that the client may not see: children, as the service
 // account sees them.
-func (a *admin) veilPreview(p *plan.Preview) error {
+func (a *admin) veilPreview(p *plan.Preview) error { return a.q.veil(sentencesOf(p)...) }
+
+// sentencesOf are those that a preview has for people.
+func sentencesOf(p *plan.Preview) []*string {
 	sentences := []*string{&p.PlanReason, &p.Brake}
 	for _, list := range [][]string{p.Children, p.Warnings, p.Whole} {
 		for i := range list {
@@ -141,8 +144,7 @@ func (a *admin) veilPreview(p *plan.Preview) error {
 	if p.Rotation != nil {
 		sentences = append(sentences, &p.Rotation.Note)
 	}
-
-	return a.q.veil(sentences...)
+	return sentences
 }
 
 // showTriggers asks the server, as the client, for triggers that it may not show to the service

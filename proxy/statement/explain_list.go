@@ -53,7 +53,11 @@ func explainList(p *plan.Preview) report.List {
 		say("version", fmt.Sprint(p.Version))
 	}
 	if p.TimeZone != "" {
-		say("time zone", p.TimeZone+" (from the "+p.ZoneFrom+")")
+		of := ""
+		if p.Instants() {
+			of = "; of " + zonedBeside
+		}
+		say("time zone", p.TimeZone+" (from the "+p.ZoneFrom+of+")")
 	}
 
 	say("schedule", p.Schedule)

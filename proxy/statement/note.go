@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
@@ -35,7 +36,7 @@ func (q *request) noteDeclared(ctx context.Context, table catalog.Table, rule ca
 		unknown := fmt.Sprintf("TTL of %s: the rows that are due could not be estimated in a moment; EXPLAIN TTL "+
 			"shows them", table)
 		q.notes = append(q.notes, proxy.Note{Level: "Note", Code: ddl.CodeNote, Message: unknown})
-		q.notes = append(q.notes, zoneNotes(rule.TimeZone, string(rule.ZoneSource))...)
+		q.noteZone(ctx, table, rule)
 		return
 	}
 	q.notes = append(q.notes, previewNotes(p)...)
@@ -52,7 +53,7 @@ func (q *request) noteIntents(ctx context.Context, intents []catalog.Intent) {
 		}
 
 		if i.Kind == catalog.IntentCreate || i.Kind == catalog.IntentReplace {
-			q.notes = append(q.notes, zoneNotes(i.Rule.TimeZone, string(i.Rule.ZoneSource))...)
+			q.noteZone(ctx, i.Table, *i.Rule)
 			q.noteUnfit(ctx, i.Table)
 			q.notePartitions(ctx, i.Table)
 			continue
@@ -103,20 +104,40 @@ func previewNotes(p *plan.Preview) []proxy.Note {
 		due += ", the newest of them of " + dueDate(p.Seen.NewestDue, p.Seen.Sampled)
 	}
 	notes := []proxy.Note{{Level: "Note", Code: ddl.CodeNote, Message: due}}
-	notes = append(notes, zoneNotes(p.TimeZone, p.ZoneFrom)...)
+	notes = append(notes, zoneNotes(p.TimeZone, p.ZoneFrom, p.Instants())...)
 	for _, w := range p.Warnings {
 		notes = append(notes, proxy.Note{Level: "Warning", Code: ddl.CodeNote, Message: w})
 	}
 	return notes
 }
 
+// noteZone does so for a table about which nothing else is known. Only a TIMESTAMP whose table says so has a zone, and
+// what its dates are is not worth an error.
+func (q *request) noteZone(ctx context.Context, table catalog.Table, rule catalog.Rule) {
+	instants := false
+	if rule.ZoneSource == catalog.ZoneFromTable {
+		columns, _ := tables.ReadColumns(ctx, q.h.config.DB, table.Schema, table.Name)
+		instants = slices.ContainsFunc(columns, func(c tables.Column) bool {
+			return c.Kind == tables.Timestamp && ddl.SameName(c.Name, rule.Column)
+		})
+	}
+	q.notes = append(q.notes, zoneNotes(rule.TimeZone, string(rule.ZoneSource), instants)...)
+}
+
+// zonedBeside is what goes by the zone of a policy beside dates, which are instants if they are those of a TIMESTAMP.
+const zonedBeside = "TTL_CRON, TTL_WINDOW and months"
+
 // zoneNotes name the zone in which dates are read; none for a TIMESTAMP, which needs none.
-func zoneNotes(zone, from string) []proxy.Note {
+func zoneNotes(zone, from string, instants bool) []proxy.Note {
 	if zone == "" {
 		return nil
 	}
+	what := "Dates"
+	if instants {
+		what = zonedBeside
+	}
 	return []proxy.Note{{
 		Level: "Note", Code: ddl.CodeNote,
-		Message: fmt.Sprintf("Dates are read in time zone %s (from the %s)", zone, from),
+		Message: fmt.Sprintf("%s are read in time zone %s (from the %s)", what, zone, from),
 	}}
 }

@@ -2,6 +2,7 @@ package statement
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -50,17 +51,37 @@ func localizeError(x *proxy.Exchange, err error) error {
 	return &local
 }
 
-// localizePreview does so to what is not about rows: what is about them, such as their keys, stays
-// as it is.
+// localizePreview does so to sentences and dates: the keys of rows, and statements, stay as they are.
 func localizePreview(x *proxy.Exchange, p *plan.Preview) error {
 	zone, err := sessionZone(x)
 	if err != nil {
 		return err
 	}
 
-	p.End = catalog.Localize(p.End, zone)
+	times := append(sentencesOf(p), &p.End, &p.Cutoff)
 	for i := range p.Next {
-		p.Next[i].Until = catalog.Localize(p.Next[i].Until, zone)
+		times = append(times, &p.Next[i].Until)
+	}
+	if p.Seen != nil {
+		times = append(times, &p.Seen.OldestDue, &p.Seen.NewestDue)
+	}
+	for _, text := range times {
+		*text = catalog.Localize(*text, zone)
+	}
+	return nil
+}
+
+// localizeNotes does so to what is left for SHOW WARNINGS.
+func (q *request) localizeNotes() error {
+	if !slices.ContainsFunc(q.notes, func(n proxy.Note) bool { return catalog.HasMoment(n.Message) }) {
+		return nil
+	}
+	zone, err := sessionZone(q.x)
+	if err != nil {
+		return nilIfRefused(err)
+	}
+	for i := range q.notes {
+		q.notes[i].Message = catalog.Localize(q.notes[i].Message, zone)
 	}
 	return nil
 }

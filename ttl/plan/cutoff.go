@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
@@ -164,6 +165,15 @@ func (c Cutoff) parse(value string) (time.Time, error) {
 		return time.Parse(time.DateOnly, value)
 	}
 	return time.Parse(time.DateTime, value)
+}
+
+// Tell is a value of the TTL column for people. That of a TIMESTAMP, which comes in UTC, is an instant.
+func (c Cutoff) Tell(value string) string {
+	t, err := c.parse(value)
+	if err != nil || c.Kind != tables.Timestamp {
+		return value
+	}
+	return catalog.Moment(t)
 }
 
 // ExpiryOf is the instant at which a row with this value in its TTL column expired, to within a

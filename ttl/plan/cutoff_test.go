@@ -372,3 +372,21 @@ func TestExpiryIsExact(t *testing.T) {
 		}
 	}
 }
+
+func TestDatesAreToldByTheirKind(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		kind        tables.Kind
+		value, want string
+	}{
+		{tables.Timestamp, "2026-01-02 03:04:05", "2026-01-02 03:04:05+00:00"},
+		{tables.Timestamp, "2026-01-02 03:04:05.678901", "2026-01-02 03:04:05+00:00"},
+		{tables.Timestamp, "", ""},
+		{tables.Datetime, "2026-01-02 03:04:05", "2026-01-02 03:04:05"},
+		{tables.Date, "2026-01-02", "2026-01-02"},
+	} {
+		if got := (Cutoff{Kind: c.kind}).Tell(c.value); got != c.want {
+			t.Errorf("%q of kind %v: got %s, want %s", c.value, c.kind, got, c.want)
+		}
+	}
+}

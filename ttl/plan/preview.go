@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -40,8 +41,8 @@ type Question struct {
 type Preview struct {
 	Table      string   `json:"table"`
 	TTL        string   `json:"ttl"`
-	Version    uint64   `json:"version,omitempty"` // of the policy; 0 for one that is only asked about
-	TimeZone   string   `json:"time_zone,omitempty"`
+	Version    uint64   `json:"version,omitempty"`   // of the policy; 0 for one that is only asked about
+	TimeZone   string   `json:"time_zone,omitempty"` // of dates, TTL_CRON, TTL_WINDOW and months
 	ZoneFrom   string   `json:"time_zone_from,omitempty"`
 	Schedule   string   `json:"schedule"`
 	Window     string   `json:"window,omitempty"`
@@ -50,7 +51,7 @@ type Preview struct {
 	DeleteRate string   `json:"delete_rate,omitempty"`
 	BatchSize  string   `json:"batch_size,omitempty"`
 	Options    string   `json:"options,omitempty"` // all others
-	Cutoff     string   `json:"cutoff"`            // as the column is compared with it
+	Cutoff     string   `json:"cutoff"`            // as it is compared with, in quotes; of a TIMESTAMP a catalog.Moment
 	Rows       int64    `json:"rows"`
 	RowsExact  bool     `json:"rows_exact"` // all rows were counted; otherwise numbers of the whole table are estimates
 	Due        int64    `json:"rows_due"`
@@ -90,6 +91,9 @@ type Preview struct {
 	// Seen shows keys and dates of rows: only for readers who may read them.
 	Seen *Seen `json:"seen,omitempty"`
 }
+
+// Instants reports whether dates are those of a TIMESTAMP: no zone says how they are read, and each has its offset.
+func (p *Preview) Instants() bool { return !strings.HasPrefix(p.Cutoff, "'") }
 
 // WorthDividing reports whether the table is so large that people should be told how to divide it.
 func (p *Preview) WorthDividing() bool { return p.Rotation != nil && p.Rows > largeTable }
@@ -186,7 +190,7 @@ func (v *preview) look(ctx context.Context) (err error) {
 		Terms: v.Terms, IndexScan: v.IndexScan, Now: v.Now, Census: v.Census,
 	})
 
-	v.seen.OldestDue, v.seen.NewestDue = v.due.Oldest, v.due.Newest
+	v.seen.OldestDue, v.seen.NewestDue = v.cutoff.Tell(v.due.Oldest), v.cutoff.Tell(v.due.Newest)
 	v.seen.Sampled = v.due.Oldest != "" && !v.due.Exact && v.now.TimeIndex == ""
 	if err := v.readDependents(ctx); err != nil || v.Brief {
 		return err
@@ -281,6 +285,9 @@ func (v *preview) answer() *Preview {
 		Dependents: v.dependents, Brake: v.brake(), Whole: v.whole, Rotation: v.rotation, Seen: &v.seen,
 	}
 
+	if v.cutoff.Kind == tables.Timestamp {
+		p.Cutoff = catalog.Moment(v.cutoff.Instant)
+	}
 	if p.Partitions = len(v.facts.Partitions); p.Partitions > 0 {
 		p.MayBeDue = len(DuePartitions(v.facts, v.Rule.Column, v.cutoff))
 	}

@@ -27,8 +27,8 @@ function content(p) {
       p.estimated_end && fact('Would end', p.estimated_end, 'Its windows interrupt the work'),
       fact('Plan', p.plan, p.plan_reason),
       p.partitions && fact('Partitions', `${p.partitions_that_may_be_due} of ${p.partitions} may hold rows that are due`),
-      seen?.oldest_due && fact('Oldest due', seen.oldest_due, seen.dates_sampled ? 'Of the rows sampled' : null),
-      seen?.newest_due && fact('Newest due', seen.newest_due, seen.dates_sampled ? 'Of the rows sampled' : null)),
+      seen?.oldest_due && fact('Oldest due', date(seen.oldest_due), seen.dates_sampled ? 'Of the rows sampled' : null),
+      seen?.newest_due && fact('Newest due', date(seen.newest_due), seen.dates_sampled ? 'Of the rows sampled' : null)),
     h('p', { class: 'hint' }, p.plan_reason),
     p.warnings?.map(w => h('p', { class: 'reason' }, w)),
     days(p.due_per_day),
@@ -50,7 +50,11 @@ const rotation = r => h('details', { 'data-key': 'rotation' }, h('summary', {}, 
 /** due, share and cutoff are the answers that the dialogs of the actions show too. */
 export const due = p => `${p.exact ? '' : 'about '}${count(p.rows_due)}`;
 export const share = p => `${p.percent_due.toFixed(1)} % of ${p.rows_exact ? '' : 'about '}${brief(p.rows)}`;
-export const cutoff = p => p.cutoff.replace(/^'|'$/g, '') + (p.time_zone ? ` ${p.time_zone}` : '');
+export const cutoff = p => isInstant(p.cutoff) ? date(p.cutoff) : p.cutoff.replace(/^'|'$/g, '') + (p.time_zone ? ` ${p.time_zone}` : '');
+
+/** date writes a date of a row: an instant, as a TIMESTAMP is, in the reader's zone, any other one as it is. */
+const date = text => isInstant(text) ? moment(text.replace(' ', 'T')) : text;
+const isInstant = text => /[+-]\d\d:\d\d$/.test(text);
 
 /** days shows how many rows become due on each of the next days, as bars with their numbers. */
 function days(list) {
