@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,16 +14,21 @@ const leaveTimeout = 5 * time.Second
 
 // Attend lists a node that runs no engine until ctx ends, so that people see it, and nobody takes
 // the catalog for unused. (An engine lists itself: its tasks depend on its beats.) An unreachable
-// catalog only makes the node look silent.
-func (s *Store) Attend(ctx context.Context, n Node, log *slog.Logger) error {
-	var id uint64
+// catalog only makes the node look silent. What its clients suffer is recorded, for the engines elsewhere.
+func (s *Store) Attend(ctx context.Context, n Node, suffers func() Suffered, log *slog.Logger) error {
+	var node atomic.Uint64
+	var telling sync.WaitGroup
+	telling.Go(func() { s.tellSuffered(ctx, node.Load, suffers, log) })
+
 	for ctx.Err() == nil {
 		err := ErrNodeGone
+		id := node.Load()
 		if id != 0 {
 			err = s.Beat(ctx, id, n.Workers, n.Stop, n.Status)
 		}
 		if errors.Is(err, ErrNodeGone) {
 			id, err = s.Join(ctx, n)
+			node.Store(id)
 		}
 		if err != nil && ctx.Err() == nil {
 			log.LogAttrs(ctx, slog.LevelWarn, "heartbeat missed", slog.Any("err", err))
@@ -30,7 +37,8 @@ func (s *Store) Attend(ctx context.Context, n Node, log *slog.Logger) error {
 		_ = wait(ctx, s.cfg.BeatInterval) // the loop asks ctx itself
 	}
 
-	if id != 0 {
+	telling.Wait()
+	if id := node.Load(); id != 0 {
 		s.depart(ctx, id, log)
 	}
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
-	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -105,8 +104,8 @@ type throttler struct {
 	gentle int       // successive looks with work at which the share was no more than gently
 	rested int       // looks at a server without us, at most firstLooks
 
-	published time.Time        // when it was looked last what this node's clients have suffered
-	counted   catalog.Suffered // what that was
+	published time.Time // when it was looked last what this node's clients have suffered
+	teller    catalog.Teller
 }
 
 // throttles keeps the node's speed until ctx ends.
@@ -230,14 +229,10 @@ func (t *throttler) publish(ctx context.Context) {
 	}
 
 	t.published = time.Now()
-	now := t.suffers()
-	if maps.Equal(now.Latencies, t.counted.Latencies) && now.LockErrors == t.counted.LockErrors {
-		return
-	}
-
-	t.counted = now
-	if err := t.store.SetSuffered(ctx, t.node(), now); err != nil && ctx.Err() == nil {
-		t.log.LogAttrs(ctx, slog.LevelWarn, "what clients suffer could not be recorded", slog.Any("err", err))
+	if now := t.suffers(); t.teller.News(now) {
+		t.teller.Tell(ctx, now, func(ctx context.Context, now catalog.Suffered) error {
+			return t.store.SetSuffered(ctx, t.node(), now)
+		}, t.log)
 	}
 }
 

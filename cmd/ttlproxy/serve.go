@@ -126,7 +126,7 @@ func (r *running) run(ctx context.Context, ready func(at listening)) error {
 			ready(listening{clients: server.Addr().String(), page: r.page.address()})
 		}
 		if !r.Engine {
-			return store.Attend(ctx, thisNode(server.Addr().String()), r.log)
+			return store.Attend(ctx, thisNode(server.Addr().String()), r.page.suffered, r.log)
 		}
 
 		return r.delete(ctx, store, server.Addr().String())
