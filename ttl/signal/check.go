@@ -49,6 +49,8 @@ func (q query) Read(ctx context.Context, l Look) ([]Reading, error) {
 		return nil, fmt.Errorf("the query's answer is no number: %w", err)
 	case !value.Valid:
 		return nil, errors.New("the query's answer is NULL")
+	case !finite(value.Float64): // as of a text, which may say NaN or Infinity
+		return nil, fmt.Errorf("the query's answer is no number: %v", value.Float64)
 	}
 	return []Reading{{State: Measured, Value: value.Float64, Threshold: 1}}, nil
 }

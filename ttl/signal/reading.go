@@ -55,6 +55,9 @@ func (r Reading) Pressure() float64 {
 	return 0
 }
 
+// finite reports whether a number can be compared and told: neither NaN nor infinite.
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
 // Strict orders readings: what holds everything, then what is unknown, then by pressure.
 func (r Reading) strict() float64 {
 	if r.State == Unknown && !r.Hold {

@@ -530,7 +530,10 @@ func (b *bed) query(t *testing.T) {
 			t.Errorf("of %s it says %v", text, r)
 		}
 	}
-	for _, text := range []string{"SELECT NULL", "SELECT 'much'", "SELECT 1 FROM DUAL WHERE FALSE", "SELECT 1, 2", "SELECT nothing"} {
+	for _, text := range []string{
+		"SELECT NULL", "SELECT 'much'", "SELECT 1 FROM DUAL WHERE FALSE", "SELECT 1, 2", "SELECT nothing",
+		"SELECT 'NaN'", "SELECT '-Infinity'", "SELECT 'inf'", "SELECT '1e999'",
+	} {
 		if all, err := (query{text}).Read(t.Context(), Look{Server: b.db}); err == nil {
 			t.Errorf("of %s it says %v", text, all)
 		}

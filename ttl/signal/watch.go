@@ -97,6 +97,9 @@ func (p *post) ask(ctx context.Context, l Look) (readings []Reading, err error) 
 		r := &readings[i]
 		r.Signal, r.At = cmp.Or(r.Signal, p.signal.Name()), time.Now()
 		r.Source, r.Detail = brief(r.Source), brief(r.Detail)
+		if !finite(r.Value) || !finite(r.Threshold) || !finite(r.Ahead) { // good or bad, nobody can say
+			r.State, r.Value, r.Threshold, r.Ahead, r.Detail = Unknown, 0, 0, 0, "what was measured is no number"
+		}
 	}
 	return readings, err
 }

@@ -2,6 +2,7 @@ package signal
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"sync/atomic"
@@ -87,6 +88,26 @@ func TestWatchSurvivesItsSignals(t *testing.T) {
 				time.Sleep(2 * time.Hour) // until what hangs has ended
 			})
 		})
+	}
+}
+
+// TestWhatIsNoNumberIsUnknown: it is neither good nor so bad that nothing may go, and can be told.
+func TestWhatIsNoNumberIsUnknown(t *testing.T) {
+	t.Parallel()
+	for _, odd := range []Reading{
+		{Value: math.NaN(), Threshold: 1},
+		{Value: math.Inf(1), Threshold: 1},
+		{Value: math.Inf(-1), Threshold: 1},
+		{Value: 1, Threshold: math.NaN()},
+		{Value: 1, Threshold: 1, Ahead: math.NaN()},
+	} {
+		odd.State = Measured
+		w := NewWatch(calm, made{"odd", func(context.Context) ([]Reading, error) { return []Reading{odd}, nil }})
+		w.Ask(t.Context(), Look{})
+		r, _ := Strictest(w.Readings())
+		if _, err := json.Marshal(r); err != nil || r.Signal != "odd" || r.State != Unknown || r.Detail == "" {
+			t.Errorf("of %+v it says %+v (%v)", odd, r, err)
+		}
 	}
 }
 
