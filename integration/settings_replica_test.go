@@ -87,6 +87,7 @@ func TestReplicaLagSlowsDeletion(t *testing.T) {
 			applier("START")
 			s.wait("deletion to resume", func() bool { return s.speed() > 50 })
 
+			s.holdsWithoutHeartbeat(replica.Addr())
 			if err := replica.Sandbox.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -94,6 +95,28 @@ func TestReplicaLagSlowsDeletion(t *testing.T) {
 			s.goesOn("SET GLOBAL ttl_throttle_replicas = ''")
 		})
 	}
+}
+
+// holdsWithoutHeartbeat: while the row cannot be written by which a replica shows how far it is, nobody knows.
+func (s *trial) holdsWithoutHeartbeat(address string) {
+	s.Helper()
+	lock, err := s.direct.Conn(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer lock.Close()
+	if _, err := lock.ExecContext(s.Context(), "LOCK TABLES ttlproxy.heartbeat READ"); err != nil {
+		s.Fatal(err)
+	}
+	s.wait("rows to stay while the heartbeat cannot be written", func() bool {
+		return s.lag("unknown") && s.reading("replica_lag").source == address && s.still()
+	})
+	s.goesOn("SET GLOBAL ttl_throttle_lag_unknown = 'floor', ttl_throttle_floor = 50")
+	s.sql("SET GLOBAL ttl_throttle_lag_unknown = DEFAULT, ttl_throttle_floor = DEFAULT")
+	if _, err := lock.ExecContext(s.Context(), "UNLOCK TABLES"); err != nil {
+		s.Fatal(err)
+	}
+	s.wait("deletion to resume", func() bool { return s.speed() > 50 })
 }
 
 // lag reports whether the lag of a replica is shown in that state.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -25,6 +26,9 @@ type aurora struct {
 	newest  float64   // the last time at which any member reported, by the server's clock
 	changed time.Time // when that was first seen
 	courses map[string]*course
+
+	mu      sync.Mutex
+	readers []string // those that were there last, and not gone
 }
 
 const (
@@ -59,6 +63,7 @@ func (a *aurora) Read(ctx context.Context, l Look) ([]Reading, error) {
 	if my, refused := errors.AsType[*mysql.MySQLError](err); refused &&
 		(my.Number == codeUnknownTable || my.Number == codeNoTable) {
 		a.none = time.Now()
+		a.keep(nil)
 		return nil, nil
 	}
 	if err != nil {
@@ -73,7 +78,33 @@ func (a *aurora) Read(ctx context.Context, l Look) ([]Reading, error) {
 			all = append(all, a.reading(m, most, l.Settings[setting.ThrottleLagUnknown] == setting.LagHold))
 		}
 	}
+	a.keep(all)
 	return all, nil
+}
+
+// keep remembers who was there.
+func (a *aurora) keep(all []Reading) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.readers = nil
+	for _, r := range all {
+		if r.State != NotSeen {
+			a.readers = append(a.readers, r.Source)
+		}
+	}
+}
+
+// Doubtful are those that were there last: while the cluster does not say, nobody knows how far they are behind.
+func (a *aurora) Doubtful(l Look) (all []Reading) {
+	if l.Settings.Int(setting.ThrottleReplicaLag) == 0 || len(l.Settings.Hosts(setting.ThrottleReplicas)) > 0 {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, reader := range a.readers {
+		all = append(all, Reading{Source: reader, Hold: l.Settings[setting.ThrottleLagUnknown] == setting.LagHold})
+	}
+	return all
 }
 
 // member is a line of the table.

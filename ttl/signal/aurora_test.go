@@ -58,6 +58,7 @@ func (b *bed) aurora(t *testing.T) {
 		}
 	}
 
+	b.unreadableAurora(t, a, table)
 	b.settings[setting.ThrottleLagUnknown] = "floor"
 	if r := read()["silent"]; r.State != Unknown || r.Hold {
 		t.Errorf("where nothing is to be held it says %v", r)
@@ -65,6 +66,29 @@ func (b *bed) aurora(t *testing.T) {
 	b.settings[setting.ThrottleReplicas] = "db2"
 	if all := read(); len(all) != 0 {
 		t.Errorf("although others were named it says %v", all)
+	}
+}
+
+// unreadableAurora: while the table cannot be read, each reader that is not gone is unknown.
+func (b *bed) unreadableAurora(t *testing.T, a *aurora, table string) {
+	t.Helper()
+	w := NewWatch(a)
+	b.exec("ALTER TABLE " + table + " RENAME COLUMN SERVER_ID TO ID")
+	var all []Reading
+	until(t, "doubt", func() bool {
+		w.Ask(t.Context(), Look{Server: b.db, Settings: b.settings})
+		pass(t, 100*time.Millisecond)
+		all = w.Readings()
+		return len(all) > 0
+	})
+	b.exec("ALTER TABLE " + table + " RENAME COLUMN ID TO SERVER_ID")
+	if len(all) != 4 {
+		t.Errorf("while it cannot be read it says %v", all)
+	}
+	for _, r := range all {
+		if r.State != Unknown || !r.Hold || r.Source == "" || r.Source == "ghost" {
+			t.Errorf("of %q it says %+v", r.Source, r)
+		}
 	}
 }
 

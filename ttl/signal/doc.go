@@ -7,9 +7,9 @@
 // in catalog/setting, where 0 turns it off, and its line in the list that the engine watches.
 //
 // A Watch asks all signals, each for itself: one that fails, hangs or panics is Unknown, which is a
-// state of its own, and the others are read all the same. What cannot be seen at all, as the
-// application's latency on a server that does not measure it, is NotSeen: it neither holds anything
-// back nor counts as good.
+// state of its own, and the others are read all the same. A Doubter names the sources that are
+// Unknown then. What cannot be seen at all, as the application's latency on a server that does not
+// measure it, is NotSeen: it neither holds anything back nor counts as good.
 //
 // Application is no Signal: it says whether anybody else is at work, which is looked at more often,
 // and bounds the speed before anybody has to suffer.

@@ -32,6 +32,7 @@ type Replicas struct {
 	number uint64      // of the last one
 	first  uint64      // that of the first one since the last rest
 
+	mu      sync.Mutex // held by Doubtful, and by whoever changes whom it names
 	known   map[string]*replica
 	found   []Reading // what discovery says instead of a replica
 	foundAt time.Time
@@ -103,6 +104,31 @@ func (r *Replicas) Read(ctx context.Context, l Look) ([]Reading, error) {
 		all = append(all, k.reading(s, r.lag(k, s), most, hold))
 	}
 	return all, nil
+}
+
+// Doubtful are the replicas that were named, or else those found that have answered before: while the heartbeat cannot
+// be written, or they cannot be looked for, nobody knows how far they are behind.
+func (r *Replicas) Doubtful(l Look) (all []Reading) {
+	if l.Settings.Int(setting.ThrottleReplicaLag) == 0 {
+		return nil
+	}
+	hold := l.Settings[setting.ThrottleLagUnknown] == setting.LagHold
+	named := l.Settings.Hosts(setting.ThrottleReplicas)
+	for _, address := range named {
+		all = append(all, Reading{Source: address, Hold: hold})
+	}
+	if len(named) > 0 {
+		return all
+	}
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for address, k := range r.known {
+		if !k.named && !k.look().answered.IsZero() {
+			all = append(all, Reading{Source: address, Hold: hold})
+		}
+	}
+	return all
 }
 
 // atRest says whom it would ask.
@@ -237,9 +263,7 @@ func (r *Replicas) choose(ctx context.Context, l Look) error {
 	if len(named) > 0 {
 		r.found, r.foundAt = nil, time.Time{}
 		r.keep(named)
-		for _, k := range r.known {
-			k.named = true
-		}
+		r.name(true)
 		return nil
 	}
 
@@ -252,7 +276,17 @@ func (r *Replicas) choose(ctx context.Context, l Look) error {
 	}
 	r.found, r.foundAt = notes, time.Now()
 	r.keep(all)
+	r.name(false)
 	return nil
+}
+
+// name notes whether somebody has named the replicas, or the server has.
+func (r *Replicas) name(named bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, k := range r.known {
+		k.named = named
+	}
 }
 
 // keep watches these replicas and no others.
@@ -260,13 +294,18 @@ func (r *Replicas) keep(addresses []string) {
 	for address, k := range r.known {
 		if !slices.Contains(addresses, address) {
 			k.close()
+			r.mu.Lock()
 			delete(r.known, address)
+			r.mu.Unlock()
 		}
 	}
 
 	for _, address := range addresses {
 		if r.known[address] == nil {
-			r.known[address] = newReplica(address, r.config.Connect(address))
+			k := newReplica(address, r.config.Connect(address))
+			r.mu.Lock()
+			r.known[address] = k
+			r.mu.Unlock()
 		}
 	}
 }

@@ -3,8 +3,10 @@ package signal
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -339,6 +341,70 @@ func TestReplicaWithoutAnAccount(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].State != Unknown || !all[0].Hold || all[0].Source != "db2:3306" ||
 		!strings.Contains(all[0].Detail, "--replica-user") {
 		t.Errorf("got %v, %v", all, err)
+	}
+}
+
+// TestLagThatCannotBeAskedFor: while the heartbeat cannot be written, or asking breaks down, replicas that were named,
+// or have answered before, are unknown each by its name, and hold everything if they are to.
+func TestLagThatCannotBeAskedFor(t *testing.T) {
+	t.Parallel()
+	for name, beat := range map[string]func(context.Context, string, uint64) error{
+		"fails":  func(context.Context, string, uint64) error { return errors.New("it is locked") },
+		"hangs":  func(context.Context, string, uint64) error { time.Sleep(time.Hour); return nil },
+		"panics": func(context.Context, string, uint64) error { panic("nil map") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				settings := setting.Defaults()
+				set := func(name, value string) { // what is being asked has the former ones
+					settings = maps.Clone(settings)
+					settings[name] = value
+				}
+				watched := func() (*Replicas, func() []Reading) {
+					r := NewReplicas(ReplicaConfig{
+						Connect: func(string) *mysql.Config { return mysql.NewConfig() }, Beat: beat,
+					})
+					w := NewWatch(r)
+					return r, func() []Reading {
+						for range 10 {
+							w.Ask(t.Context(), Look{Settings: settings})
+							time.Sleep(500 * time.Millisecond)
+						}
+						return w.Readings()
+					}
+				}
+				says := func(all []Reading, source string, hold bool) {
+					t.Helper()
+					if len(all) != 1 || all[0].Source != source || all[0].State != Unknown || all[0].Hold != hold ||
+						all[0].Signal != "replica_lag" || all[0].Detail == "" || all[0].At.IsZero() {
+						t.Errorf("it says %+v, want %q to be unknown, and to hold %v", all, source, hold)
+					}
+				}
+
+				named, look := watched()
+				set(setting.ThrottleReplicas, "db2")
+				says(look(), "db2:3306", true)
+				set(setting.ThrottleLagUnknown, "floor")
+				says(look(), "db2:3306", false)
+
+				settings = setting.Defaults()
+				found, look := watched()
+				k := newReplica("db3:3306", mysql.NewConfig())
+				found.known[k.address], found.foundAt = k, time.Now().Add(time.Hour) // nobody is looked for
+				says(look(), "", false)
+				k.take(question{}, "", "", 1)
+				says(look(), "db3:3306", true)
+				set(setting.ThrottleReplicaLag, "0")
+				if all := look(); name != "hangs" && len(all) != 0 {
+					t.Errorf("switched off it says %v", all)
+				}
+				time.Sleep(2 * time.Hour) // until what hangs has ended
+				synctest.Wait()
+				named.Close()
+				found.Close()
+			})
+		})
 	}
 }
 

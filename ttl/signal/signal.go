@@ -17,6 +17,13 @@ type Signal interface {
 	Read(ctx context.Context, l Look) ([]Reading, error)
 }
 
+// Doubter is a Signal of which it matters what is not known while Read does not answer.
+type Doubter interface {
+	// Doubtful names the sources that are Unknown then, by the settings of the last look; none if it does not know any.
+	// It is asked at any time, also while Read is.
+	Doubtful(l Look) []Reading
+}
+
 // Look is what a signal is given to measure with.
 type Look struct {
 	Server   Querier        // where rows are deleted

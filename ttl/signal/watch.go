@@ -27,6 +27,7 @@ type Watch struct {
 	mu    sync.Mutex
 	posts []*post
 	asked asked
+	look  Look // the last one
 }
 
 // post is one signal with what it has said.
@@ -53,6 +54,7 @@ func (w *Watch) Ask(ctx context.Context, l Look) {
 	var asked sync.WaitGroup
 	l.Server = &counters{Querier: l.Server, asked: &w.asked}
 	w.mu.Lock()
+	w.look = l
 	for _, p := range w.posts {
 		if p.asking {
 			continue
@@ -116,6 +118,24 @@ func (w *Watch) take(p *post, readings []Reading, err error) {
 	p.readings, p.doubtful, p.failed = readings, time.Time{}, ""
 }
 
+// doubts are what is not known of a signal that has not answered for so long.
+func (p *post) doubts(l Look, silent time.Duration) []Reading {
+	all := []Reading{{}}
+	if d, ok := p.signal.(Doubter); ok {
+		if named := d.Doubtful(l); len(named) > 0 {
+			all = named
+		}
+	}
+	for i := range all {
+		r := &all[i]
+		r.Signal, r.Source, r.State, r.At = p.signal.Name(), brief(r.Source), Unknown, p.doubtful
+		if r.Detail = p.failed; r.Detail == "" {
+			r.Detail = fmt.Sprintf("it has not answered for %s", ddl.FormatDuration(silent))
+		}
+	}
+	return all
+}
+
 // Readings are what the signals said last, by signal and source. One that has not answered for long
 // is Unknown.
 func (w *Watch) Readings() []Reading {
@@ -130,11 +150,7 @@ func (w *Watch) Readings() []Reading {
 			continue
 		}
 
-		why := p.failed
-		if why == "" {
-			why = fmt.Sprintf("it has not answered for %s", ddl.FormatDuration(silent))
-		}
-		all = append(all, Reading{Signal: p.signal.Name(), State: Unknown, Detail: why, At: p.doubtful})
+		all = append(all, p.doubts(w.look, silent)...)
 	}
 
 	slices.SortFunc(all, func(a, b Reading) int {
