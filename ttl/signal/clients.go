@@ -15,10 +15,14 @@ import (
 type Clients struct {
 	read   func(context.Context) (map[uint64]Suffered, error)
 	before map[uint64]Suffered
-	recent map[int64]float64 // by what they took at most, a quarter less of them with each look
+	recent waits
+	rest   waits // those of the looks at rest without a break until now: what was before may be our own doing
 	usual  usual
 	errors lockErrors
 }
+
+// waits are commands by the microseconds that they took at most, a quarter less of them with each look.
+type waits map[int64]float64
 
 // Suffered is what the clients of a node have suffered since it started.
 type Suffered struct {
@@ -49,7 +53,7 @@ func (*Clients) Name() string { return "latency" }
 func (c *Clients) Read(ctx context.Context, l Look) (all []Reading, err error) {
 	percent, most := l.Settings.Int(setting.ThrottleLatency), l.Settings.Int(setting.ThrottleLockErrors)
 	if percent == 0 {
-		c.recent = nil
+		c.recent, c.rest = nil, nil
 	}
 	if most == 0 {
 		c.errors = lockErrors{}
@@ -66,7 +70,10 @@ func (c *Clients) Read(ctx context.Context, l Look) (all []Reading, err error) {
 	since := c.since(now)
 
 	if percent > 0 {
-		c.add(since.Took)
+		c.recent = c.recent.add(since.Took)
+		if c.rest = c.rest.add(since.Took); !l.Resting {
+			c.rest = nil
+		}
 		all = append(all, c.latency(float64(percent)/100, l.Resting))
 	}
 	if most > 0 {
@@ -78,13 +85,13 @@ func (c *Clients) Read(ctx context.Context, l Look) (all []Reading, err error) {
 // latency judges what clients have waited of late.
 func (c *Clients) latency(times float64, resting bool) Reading {
 	r := Reading{Source: throughProxies, State: NotSeen, Unit: "ms"}
-	longest, enough := c.longest()
-	switch {
-	case !enough:
+	longest, enough := c.recent.longest()
+	if !enough {
 		r.Detail = "too little passes through the proxies to tell"
 		return r
-	case resting:
-		c.usual.learn(longest)
+	}
+	if alone, enough := c.rest.longest(); resting && enough {
+		c.usual.learn(alone)
 	}
 
 	if !c.usual.known() {
@@ -125,22 +132,23 @@ func restarted(before, now Suffered) bool {
 }
 
 // add takes what is new.
-func (c *Clients) add(news map[int64]uint64) {
-	for took := range c.recent {
-		c.recent[took] *= clientsMemory
+func (w waits) add(news map[int64]uint64) waits {
+	if w == nil {
+		w = waits{}
 	}
-	if c.recent == nil {
-		c.recent = map[int64]float64{}
+	for took := range w {
+		w[took] *= clientsMemory
 	}
 	for took, n := range news {
-		c.recent[took] += float64(n)
+		w[took] += float64(n)
 	}
+	return w
 }
 
 // longest is how many milliseconds nearly all commands took at most; false if there were too few.
-func (c *Clients) longest() (milliseconds float64, enough bool) {
+func (w waits) longest() (milliseconds float64, enough bool) {
 	all := 0.0
-	for _, n := range c.recent {
+	for _, n := range w {
 		all += n
 	}
 	if all < leastCommands {
@@ -148,8 +156,8 @@ func (c *Clients) longest() (milliseconds float64, enough bool) {
 	}
 
 	sum := 0.0
-	for _, took := range slices.Sorted(maps.Keys(c.recent)) {
-		if sum += c.recent[took]; sum >= nearlyAll*all {
+	for _, took := range slices.Sorted(maps.Keys(w)) {
+		if sum += w[took]; sum >= nearlyAll*all {
 			return float64(took) / 1e3, true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
@@ -115,6 +116,43 @@ func TestClients(t *testing.T) {
 		off := setting.Values{setting.ThrottleLatency: "0", setting.ThrottleLockErrors: "0"}
 		if all, err := c.Read(t.Context(), Look{Settings: off}); err != nil || len(all) != 0 {
 			t.Errorf("switched off, it says %v (%v)", all, err)
+		}
+	})
+}
+
+// TestClientsAfterHarm: what clients waited while rows were deleted at full speed is not taken for usual at the first
+// looks at rest, although it counts for some looks more.
+func TestClientsAfterHarm(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		nodes := &counted{nodes: map[uint64]Suffered{}}
+		settings := setting.Defaults()
+		c := NewClients(nodes.read)
+		look := func(took int64, commands uint64, resting bool) Reading {
+			t.Helper()
+			nodes.see(1, took, commands)
+			all, err := c.Read(t.Context(), Look{Settings: settings, Resting: resting})
+			if err != nil || len(all) != 2 {
+				t.Fatalf("it says %v (%v)", all, err)
+			}
+			time.Sleep(500 * time.Millisecond)
+			return all[0]
+		}
+		for range 20 {
+			look(100_000, 500, false)
+		}
+		look(1000, 60, true) // too few to tell of a look alone
+		for range 2 * usualAfter {
+			look(1000, 60, true)
+		}
+		if r := look(1000, 60, false); r.State != Measured || r.Threshold > 3 {
+			t.Errorf("after harm it says %v", r)
+		}
+
+		look(100_000, 500, false)
+		look(1000, 500, true)
+		if r := look(1000, 500, false); r.Threshold > 3 {
+			t.Errorf("after more of it, it says %v", r)
 		}
 	})
 }

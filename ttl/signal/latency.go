@@ -64,8 +64,8 @@ func (s *latency) Read(ctx context.Context, l Look) ([]Reading, error) {
 	}
 
 	average := s.sum / s.count
-	if l.Resting {
-		s.usual.learn(average)
+	if l.Resting && count >= leastWrites { // by this look alone: those before may have seen our own doing
+		s.usual.learn(took / count)
 	}
 	if !s.usual.known() {
 		return notSeen("what is usual is learnt while the engine rests"), nil

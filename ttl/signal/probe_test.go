@@ -192,3 +192,19 @@ func TestUsual(t *testing.T) {
 		}
 	})
 }
+
+// TestUsualAfterALongTime: a look after ten minutes in which nothing could be learnt says no more than one at rest.
+func TestUsualAfterALongTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var u usual
+		for range 100 {
+			u.learn(1)
+			time.Sleep(500 * time.Millisecond)
+		}
+		time.Sleep(10 * time.Minute)
+		if u.learn(11); u.mean > 2 {
+			t.Errorf("after one look it is %.2f", u.mean)
+		}
+	})
+}

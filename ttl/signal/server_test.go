@@ -200,6 +200,17 @@ func (b *bed) latency(t *testing.T) {
 		r := b.one(t, s, Look{})
 		return r.Pressure() > 1 && r.Value > 20
 	})
+	usual := s.usual.mean
+	for range 10 {
+		pass(t, 40*time.Millisecond)
+		if _, err := account.ExecContext(t.Context(), quick); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.usual.at = time.Now().Add(-usualBetween) // as if nothing had been learnt for long
+	if b.one(t, s, Look{Resting: true}); s.usual.mean > usual+leastLatency {
+		t.Errorf("what is usual was %.2f ms, and is %.2f after harm", usual, s.usual.mean)
+	}
 	if r := b.one(t, s, Look{Alone: true}); r.State != NotSeen {
 		t.Errorf("while nobody is at work it says %v", r)
 	}

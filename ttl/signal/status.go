@@ -126,12 +126,15 @@ const (
 	// usualMemory is how long it takes to forget most of what was seen: who looks more often does not
 	// learn faster.
 	usualMemory = 100 * time.Second
+	// usualBetween is the most that the time between two looks counts for, as at rest: a single look after a long time
+	// in which nothing could be learnt says no more than any other.
+	usualBetween = 10 * time.Second
 )
 
 // learn takes a value that has nothing to do with us.
 func (u *usual) learn(v float64) {
 	now := time.Now()
-	memory := math.Exp(-now.Sub(u.at).Seconds() / usualMemory.Seconds())
+	memory := math.Exp(-min(now.Sub(u.at), usualBetween).Seconds() / usualMemory.Seconds())
 	if !u.known() {
 		memory = float64(u.seen) / float64(u.seen+1)
 	}
