@@ -20,7 +20,8 @@ type limits struct {
 	enabled      bool           // ttl_job_enable
 	clusterRows  int64          // ttl_cluster_rows_limit
 	timed        bool           // ttl_rate_schedule says something
-	workers      int            // tasks worked on at once by this node
+	workers      int            // tasks worked on at once by this node, as by every other
+	floorSet     bool           // somebody has set ttl_throttle_floor
 	indexScan    bool           // ttl_enable_index_scan
 	brake        plan.Brake     // ttl_brake_max_rows, ttl_brake_rows, ttl_brake_percent
 	allowReplica bool           // ttl_allow_replica
@@ -100,6 +101,7 @@ func limitsOf(v setting.Reading, nodes int) limits {
 		clusterRows:  v.Int(setting.ClusterRowsLimit),
 		timed:        v.Rates() != nil,
 		workers:      int(min(v.Int(setting.ScanWorkerCount), v.Int(setting.DeleteWorkerCount))),
+		floorSet:     v.Said(setting.ThrottleFloor),
 		indexScan:    v.Bool(setting.EnableIndexScan),
 		brake:        plan.NewBrake(v.Values),
 		allowReplica: v.Bool(setting.AllowReplica),

@@ -33,8 +33,12 @@ const (
 	followEvery = 250 * time.Millisecond
 	// restEvery is how often the leader looks what is usual while there is no work.
 	restEvery = 10 * time.Second
-	// gently is the share at which so little is deleted that the server is as it would be without us.
-	gently = 0.05
+	// gently is the share at which so little is deleted that the server is as it would be without us, unless that is more
+	// than gentleSessions' time of all nodes.
+	gently         = 0.05
+	gentleSessions = 0.2
+	// settles is how long after work has ended something may still be seen of it: of clients that others tell of.
+	settles = 3 * time.Second
 	// gentleLooks are as many as it takes until nothing is seen any more of a higher share.
 	gentleLooks = 2
 	// firstLooks without us say what is usual. Until then deletion goes gently.
@@ -100,10 +104,13 @@ type throttler struct {
 	said   catalog.Throttle
 	saidAt time.Time
 	look   time.Time // the last one
-	idle   bool      // there was no work since then
-	gentle int       // successive looks with work at which the share was no more than gently
+	worked time.Time // when there was work last
+	idle   bool      // there was none for a while when it was looked last
+	obeyed time.Time // when the workers were told their share last
+	gentle int       // successive looks with work, since all shares together were no more than gently
 	rested int       // looks at a server without us, at most firstLooks
 
+	told      bool      // that there was work then
 	published time.Time // when it was looked last what this node's clients have suffered
 	teller    catalog.Teller
 }
@@ -152,7 +159,7 @@ func (e *Engine) throttles(ctx context.Context) error {
 
 // run looks as often as there is reason to.
 func (t *throttler) run(ctx context.Context) {
-	t.set(ctx, gently, learning)
+	t.set(ctx, t.gently(), learning)
 	defer t.duty.Set(1, "")
 
 	for ctx.Err() == nil {
@@ -220,15 +227,15 @@ func (t *throttler) timeBatches() {
 
 // publish records what this node's clients have suffered, before somebody looks.
 func (t *throttler) publish(ctx context.Context) {
-	every := lookEvery
-	if !t.busy() && (!t.leads() || t.rested >= firstLooks) {
+	every, busy := lookEvery, t.busy()
+	if !busy && !t.told && (!t.leads() || t.rested >= firstLooks) {
 		every = restEvery
 	}
 	if t.suffers == nil || time.Since(t.published) < every || !t.asksClients() {
 		return
 	}
 
-	t.published = time.Now()
+	t.published, t.told = time.Now(), busy // once more at the end, so that nothing of it is told at rest
 	if now := t.suffers(); t.teller.News(now) {
 		t.teller.Tell(ctx, now, func(ctx context.Context, now catalog.Suffered) error {
 			return t.store.SetSuffered(ctx, t.node(), now)
@@ -239,22 +246,22 @@ func (t *throttler) publish(ctx context.Context) {
 // rest learns what is usual while nothing is deleted.
 func (t *throttler) rest(ctx context.Context, leads bool) {
 	every := restEvery
-	if leads && t.rested < firstLooks {
+	if leads && (t.rested < firstLooks || !t.idle) {
 		every = lookEvery
 	}
-	t.decided, t.leaves = false, catalog.Own{}
+	t.decided, t.leaves, t.gentle = false, catalog.Own{}, 0
 	if (leads || t.checks != nil) && t.node() != 0 && time.Since(t.look) >= every {
 		t.look = time.Now()
 		if leads {
 			t.measure(ctx, true)
 		}
+		t.idle = leads && time.Since(t.worked) > settles
 		t.askChecks(ctx)
 		t.say(ctx, catalog.Throttle{}, leads) // whoever sets a threshold wants to see what it is compared with
 	}
 	if !leads && t.checks == nil {
 		t.show(nil)
 	}
-	t.idle = true
 	if !leads || t.rested >= firstLooks || !t.learns() { // whoever follows has nothing to learn
 		t.set(ctx, t.unseen(), "")
 	}
@@ -269,9 +276,32 @@ func (t *throttler) unseen() float64 {
 	return t.room(float64(percent) / 100)
 }
 
-// room is the share that comes to so many sessions' time of all nodes.
+// room is the share that comes to so many sessions' time of all nodes, or to the floor, which all of them have together
+// unless somebody has set it.
 func (t *throttler) room(sessions float64) float64 {
-	return max(t.duty.ShareOf(sessions/float64(max(t.limits().Nodes, 1))), t.floor())
+	l, floor := t.limits(), t.floor()
+	if !l.floorSet {
+		floor /= float64(max(l.Nodes, 1))
+	}
+	return max(t.shareOf(sessions), floor)
+}
+
+// shareOf is the share that comes to so many sessions' time of all nodes. How many workers other nodes have is not
+// known: it is no more than there may be.
+func (t *throttler) shareOf(sessions float64) float64 {
+	if l := t.limits(); l.Nodes > 1 {
+		return min(sessions/float64(l.Nodes*max(l.workers, 1)), 1)
+	}
+	return t.duty.ShareOf(sessions)
+}
+
+// gently is the share at which so little is deleted that the server is as it would be without us.
+func (t *throttler) gently() float64 { return min(gently, t.shareOf(gentleSessions)) }
+
+// isGentle reports that all tables together have no more than that while each has a share, or one of its own. Nobody
+// can do with less than the floor: what is usual would never be learnt again.
+func (t *throttler) isGentle(share float64) bool {
+	return t.duty.InForce(share) <= max(t.gently(), min(t.floor(), gently))
 }
 
 // learns reports whether there is a signal that has to know what is usual.
@@ -300,23 +330,22 @@ func (e *Engine) suffered(ctx context.Context) (map[uint64]signal.Suffered, erro
 // an application that has grown since the last rest would keep deletion there for good.
 func (t *throttler) lead(ctx context.Context) {
 	since := time.Since(t.look)
-	if t.idle {
-		t.idle, t.gentle = false, 0
-	}
+	t.idle, t.worked = false, time.Now()
 	t.share, t.by = t.measure(ctx, false)
 	t.decided = true
 	t.gentle++
-	if t.conclude(ctx, since) > gently {
-		t.gentle = 0
-	}
+	t.conclude(ctx, since)
 }
 
 // conclude makes this node and all others go by what was measured, and counts that for so long.
-func (t *throttler) conclude(ctx context.Context, since time.Duration) (share float64) {
+func (t *throttler) conclude(ctx context.Context, since time.Duration) {
 	share, by := t.leaveRoom(t.share, t.by, since > 0)
 	why := t.count(share, by, since)
-	if t.learns() && t.rested < firstLooks && share > gently {
-		share, why = gently, learning
+	if least := t.gently(); t.learns() && t.rested < firstLooks && share > least && t.isGentle(least) {
+		share, why = least, learning
+	}
+	if !t.isGentle(share) {
+		t.gentle = 0
 	}
 
 	if share < t.duty.Share() {
@@ -324,7 +353,6 @@ func (t *throttler) conclude(ctx context.Context, since time.Duration) (share fl
 	}
 	t.say(ctx, catalog.Throttle{Decides: true, Share: share, HeldBy: why}, true)
 	t.obey(ctx, share, why)
-	return share
 }
 
 // leaveRoom bounds a share while an application is at work. The share that signals leave goes on growing behind it,
@@ -367,13 +395,14 @@ func (t *throttler) count(share float64, by signal.Reading, since time.Duration)
 
 // obey makes the workers go by the share of all nodes, or by what this one is held back to.
 func (t *throttler) obey(ctx context.Context, share float64, why string) {
-	t.leaves = catalog.Own{}
+	since := time.Since(t.obeyed)
+	t.leaves, t.obeyed = catalog.Own{}, time.Now()
 	if t.askChecks(ctx) {
 		t.own.SetFloor(t.floor())
 		if own, by := decide(t.own, t.checks); own < 1 {
 			t.leaves = catalog.Own{Share: own, HeldBy: by.String()}
 			if own < share {
-				share, why = own, t.count(own, by, lookEvery)
+				share, why = own, t.count(own, by, min(since, lookEvery))
 			}
 		}
 	}
@@ -391,15 +420,14 @@ func (t *throttler) askChecks(ctx context.Context) bool {
 
 // measure asks the signals and returns the share that follows, with the reading that decides.
 func (t *throttler) measure(ctx context.Context, idle bool) (share float64, by signal.Reading) {
-	resting := t.idle && idle || t.gentle >= gentleLooks
-	if resting {
-		t.rested = min(t.rested+1, firstLooks)
-	}
-
 	t.control.SetFloor(t.floor())
 	atWork := t.others.Look(ctx, t.server, true)
 	if t.decided && atWork != t.left {
 		t.conclude(ctx, 0)
+	}
+	resting := t.idle && idle || t.gentle >= gentleLooks
+	if resting {
+		t.rested = min(t.rested+1, firstLooks)
 	}
 	look := signal.Look{
 		Server: t.server, Settings: t.limits().settings, Resting: resting, Idle: idle, Alone: !atWork,
@@ -512,7 +540,7 @@ func (t *throttler) show(now []signal.Reading) {
 
 // follow takes over what another node has decided; false if none has.
 func (t *throttler) follow(ctx context.Context) bool {
-	t.idle, t.decided = false, false
+	t.idle, t.decided, t.worked = false, false, time.Now()
 	now, err := t.store.Share(ctx)
 	switch {
 	case ctx.Err() != nil:
@@ -524,6 +552,7 @@ func (t *throttler) follow(ctx context.Context) bool {
 		t.obey(ctx, now.Share, now.HeldBy)
 		t.say(ctx, catalog.Throttle{}, false)
 	}
+	t.gentle = 0 // who decides next has to look first
 	return true
 }
 

@@ -329,7 +329,7 @@ func TestRoomForAnApplication(t *testing.T) {
 			n.others = app
 			n.duty.Workers(4)
 			n.limits = func() *limits {
-				return &limits{settings: setting.Defaults(), Limits: work.Limits{Nodes: 2}}
+				return &limits{settings: setting.Defaults(), workers: 4, Limits: work.Limits{Nodes: 2}}
 			}
 			nodes = append(nodes, n)
 			go n.run(ctx)
@@ -377,7 +377,7 @@ func TestWorkBeginsWithRoom(t *testing.T) {
 		n.limits = func() *limits {
 			values := setting.Defaults()
 			values[setting.ThrottleApplication] = room.Load().(string)
-			return &limits{settings: values, Limits: work.Limits{Nodes: 2}}
+			return &limits{settings: values, workers: 4, Limits: work.Limits{Nodes: 2}}
 		}
 		ctx, end := context.WithCancel(t.Context())
 		go n.run(ctx)

@@ -91,13 +91,14 @@ func (t *ticker) readSchedule(ctx context.Context) (schedule, error) {
 	return all, nil
 }
 
-// floors are the shares of full speed that policies with jobs have at least: those of their owners, and
+// floors are the shares of full speed that policies with running jobs have at least: those of their owners, and
 // all of it where being late is worse than the harm of deletion.
 func (v view) floors(late map[uint64]bool) map[uint64]float64 {
 	floors := map[uint64]float64{}
 	for _, job := range v.jobs {
 		o := v.schedule[job.PolicyID].Terms.Options
 		switch {
+		case job.State != catalog.JobRunning:
 		case late[job.PolicyID] && o.Fresh:
 			floors[job.PolicyID] = 1
 		case o.Floor > 0:

@@ -40,6 +40,7 @@ func TestFloors(t *testing.T) {
 	own(1, 10)
 	own(2, 20)
 	own(3, 30)
+	own(5, 50)                                               // which is paused
 	v.schedule[7] = scheduled{Policy: catalog.Policy{ID: 7}} // without a job
 	own(7, 40)
 

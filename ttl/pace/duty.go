@@ -74,6 +74,22 @@ func (d *Duty) ShareOf(sessions float64) float64 {
 	return min(sessions/d.workers, 1)
 }
 
+// InForce is how much all policies together may have while each has a share, or one of its own that is larger: those
+// are counted apart.
+func (d *Duty) InForce(share float64) (all float64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if all = share; share <= 0 {
+		return 0
+	}
+	for _, own := range d.floors {
+		if own > share {
+			all += own
+		}
+	}
+	return min(all, 1)
+}
+
 // Share is the one that was set.
 func (d *Duty) Share() float64 {
 	d.mu.Lock()
