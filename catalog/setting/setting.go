@@ -233,9 +233,9 @@ func All() []Setting {
 		},
 		{
 			Name: ThrottleLatency, Kind: KindInt, Default: "200", Max: 100_000, Scope: "cluster", Effect: EffectEvents,
-			Text: "Deletion slows down before the writes of other accounts take more than this percentage of the " +
-				"time they usually take, on average; 0 for any time. It needs MySQL's or MariaDB's " +
-				"performance_schema.",
+			Text: "Deletion slows down before the writes of other accounts, or what they have prepared or call, take " +
+				"more than this percentage of the time they usually take, on average; 0 for any time. It needs " +
+				"MySQL's or MariaDB's performance_schema.",
 		},
 		{
 			Name: ThrottleProbe, Kind: KindInt, Default: "150", Max: 100_000, Scope: "cluster", Effect: EffectEvents,

@@ -11,10 +11,16 @@ import (
 // latency is how long the application's writes take on average, as the server's Performance Schema
 // counts them for all accounts but the engine's. The threshold is a multiple of what is usual while
 // the engine rests: otherwise it would learn from the harm that it does.
-type latency struct {
-	writes, took speed
-	count, sum   float64 // of the last looks, half as much with each
-	usual        usual
+//
+// Both servers count what is prepared, or called, by how it is sent and not by what it does. So that is an average of
+// its own, with whatever is read among it: the one that suffers more decides.
+type latency struct{ writes, others average }
+
+// average is how long statements take.
+type average struct {
+	counted, took speed
+	count, sum    float64 // of the last looks, half as much with each
+	usual         usual
 }
 
 func (*latency) Name() string { return "latency" }
@@ -27,10 +33,17 @@ const leastLatency = 1.0 // ms
 const leastWrites = 10.0
 
 const (
-	latencyTable  = "performance_schema.events_statements_summary_by_account_by_event_name"
-	selectLatency = "SELECT SUM(COUNT_STAR), SUM(SUM_TIMER_WAIT) / 1e9 FROM " + latencyTable +
-		" WHERE EVENT_NAME IN ('statement/sql/insert', 'statement/sql/update', 'statement/sql/delete', " +
-		"'statement/sql/replace', 'statement/sql/commit') " +
+	latencyTable = "performance_schema.events_statements_summary_by_account_by_event_name"
+	namesWrites  = "'statement/sql/insert', 'statement/sql/update', 'statement/sql/delete', 'statement/sql/replace', " +
+		"'statement/sql/commit', 'statement/sql/insert_select', 'statement/sql/replace_select', " +
+		"'statement/sql/update_multi', 'statement/sql/delete_multi'"
+	namesOthers = "'statement/com/Execute', 'statement/sql/execute_sql', 'statement/sql/execute_immediate', " +
+		"'statement/sql/call_procedure'"
+	selectLatency = "SELECT SUM(IF(EVENT_NAME IN (" + namesWrites + "), COUNT_STAR, 0)), " +
+		"SUM(IF(EVENT_NAME IN (" + namesWrites + "), SUM_TIMER_WAIT, 0)) / 1e9, " +
+		"SUM(IF(EVENT_NAME IN (" + namesOthers + "), COUNT_STAR, 0)), " +
+		"SUM(IF(EVENT_NAME IN (" + namesOthers + "), SUM_TIMER_WAIT, 0)) / 1e9 FROM " + latencyTable +
+		" WHERE EVENT_NAME IN (" + namesWrites + ", " + namesOthers + ") " +
 		"AND USER IS NOT NULL AND USER <> SUBSTRING_INDEX(USER(), '@', 1)"
 )
 
@@ -40,8 +53,8 @@ func (s *latency) Read(ctx context.Context, l Look) ([]Reading, error) {
 		return nil, nil
 	}
 
-	var writes, milliseconds sql.NullFloat64
-	err := l.Server.QueryRowContext(ctx, selectLatency).Scan(&writes, &milliseconds)
+	var writes, writing, others, took sql.NullFloat64
+	err := l.Server.QueryRowContext(ctx, selectLatency).Scan(&writes, &writing, &others, &took)
 	switch {
 	case refused(err):
 		return notSeen("GRANT SELECT ON " + latencyTable + " makes it visible"), nil
@@ -51,34 +64,49 @@ func (s *latency) Read(ctx context.Context, l Look) ([]Reading, error) {
 		return notSeen("the server's performance_schema shows no writes of other accounts"), nil
 	}
 
-	count, counted := s.writes.per(writes.Float64)
-	took, timed := s.took.per(milliseconds.Float64)
+	times := float64(percent) / 100
+	written, other := s.writes.reading(writes.Float64, writing.Float64, times, l),
+		s.others.reading(others.Float64, took.Float64, times, l)
+	if other.State == Measured {
+		other.Detail += ", of what is prepared or called"
+	}
+	if s.writes.count < leastWrites && s.others.count >= leastWrites {
+		return []Reading{other}, nil
+	}
+	worse, _ := Strictest([]Reading{written, other})
+	return []Reading{worse}, nil
+}
+
+// reading judges so many statements that took so many milliseconds in all.
+func (a *average) reading(statements, milliseconds, times float64, l Look) Reading {
+	count, counted := a.counted.per(statements)
+	took, timed := a.took.per(milliseconds)
 	if !counted || !timed {
-		s.count, s.sum = 0, 0
-		return notSeen("it has been looked at only once"), nil
+		a.count, a.sum = 0, 0
+		return Reading{State: NotSeen, Detail: "it has been looked at only once"}
 	}
 
-	s.count, s.sum = (s.count+count)/2, (s.sum+took)/2
-	if s.count < leastWrites {
-		return notSeen("other accounts write too little to tell"), nil
+	a.count, a.sum = (a.count+count)/2, (a.sum+took)/2
+	if a.count < leastWrites {
+		return Reading{State: NotSeen, Detail: "other accounts write too little to tell"}
 	}
 
-	average := s.sum / s.count
+	average := a.sum / a.count
 	if l.Resting && count >= leastWrites { // by this look alone: those before may have seen our own doing
-		s.usual.learn(took / count)
+		a.usual.learn(took / count)
 	}
-	if !s.usual.known() {
-		return notSeen("what is usual is learnt while the engine rests"), nil
+	if !a.usual.known() {
+		return Reading{State: NotSeen, Detail: "what is usual is learnt while the engine rests"}
 	}
 	if l.Alone {
-		return notSeen(nobody + ": " + figure(average) + " ms harm nobody"), nil
+		return Reading{State: NotSeen, Detail: nobody + ": " + figure(average) + " ms harm nobody"}
 	}
 
-	return []Reading{{
+	return Reading{
 		State: Measured, Value: average, Unit: "ms",
-		Threshold: max(s.usual.mean*float64(percent)/100, s.usual.mean+leastLatency),
-		Detail:    "usual is " + figure(s.usual.mean) + " ms",
-	}}, nil
+		Threshold: max(a.usual.mean*times, a.usual.mean+leastLatency),
+		Detail:    "usual is " + figure(a.usual.mean) + " ms",
+	}
 }
 
 func notSeen(why string) []Reading { return []Reading{{State: NotSeen, Detail: why}} }

@@ -174,42 +174,88 @@ func (b *bed) locks(t *testing.T) {
 	t.Errorf("what is usual at rest is not tolerated: %v", b.one(t, s, Look{}))
 }
 
+// latency: writes that take long are seen, however they are sent.
 func (b *bed) latency(t *testing.T) {
 	account := mysqltest.Open(t, b.server.Account(t, "writer", "ALL ON "+b.schema+".*"))
-	s := &latency{}
-	writes := func(statement string) {
-		for end := time.Now().Add(2 * shortest); time.Now().Before(end); {
-			if _, err := account.ExecContext(t.Context(), statement); err != nil {
-				t.Fatal(err)
+	b.exec("CREATE TABLE "+b.schema+".u (id INT PRIMARY KEY, n INT)",
+		"CREATE PROCEDURE "+b.schema+".p(takes FLOAT) UPDATE "+b.schema+".t SET n = n + SLEEP(takes) WHERE id = 2")
+	table := b.schema + ".t"
+	for i, way := range []struct {
+		name, statement string // with a placeholder for how long it takes
+		prepared        bool
+	}{
+		{"UPDATE", "UPDATE " + table + " SET n = n + SLEEP(?) WHERE id = 2", false},
+		{"prepared UPDATE", "UPDATE " + table + " SET n = n + SLEEP(?) WHERE id = 2", true},
+		{"UPDATE of several", "UPDATE " + table + " a JOIN " + table + " b ON a.id = b.id SET a.n = a.n + SLEEP(?) " +
+			"WHERE a.id = 2", false},
+		{"REPLACE SELECT", "REPLACE INTO " + b.schema + ".u SELECT id, n + SLEEP(?) FROM " + table + " WHERE id = 2", false},
+		{"CALL", "CALL " + b.schema + ".p(?)", false},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			s, write := b.latencyOf(t, account, way.statement, way.prepared)
+			if i < 2 {
+				b.latencyAfterHarm(t, s, write)
 			}
+		})
+	}
+}
+
+// latencyOf sees the harm that is done to statements which take as long as they are told.
+func (b *bed) latencyOf(
+	t *testing.T, account *sql.DB, statement string, prepared bool,
+) (s *latency, write func(takes float64)) {
+	t.Helper()
+	s = &latency{}
+	write = func(takes float64) {
+		var err error
+		if prepared {
+			_, err = account.ExecContext(t.Context(), statement, takes)
+		} else {
+			text := strings.Replace(statement, "?", strconv.FormatFloat(takes, 'f', -1, 64), 1)
+			_, err = account.ExecContext(t.Context(), text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	writes := func(takes float64) {
+		for end := time.Now().Add(2 * shortest); time.Now().Before(end); pass(t, 5*time.Millisecond) {
+			write(takes)
 		}
 	}
 
-	quick := "UPDATE " + b.schema + ".t SET n = n + 1 WHERE id = 2"
 	until(t, "what is usual", func() bool {
-		writes(quick)
+		writes(0)
 		return b.one(t, s, Look{Resting: true}).State == Measured
 	})
-	writes(quick)
+	writes(0)
 	if r := b.one(t, s, Look{}); r.State != Measured || r.Value <= 0 || r.Threshold < leastLatency {
 		t.Errorf("it says %v", r)
 	}
 
 	until(t, "the harm of slow writes", func() bool {
-		writes("UPDATE " + b.schema + ".t SET n = n + SLEEP(0.03) WHERE id = 2")
+		writes(0.03)
 		r := b.one(t, s, Look{})
 		return r.Pressure() > 1 && r.Value > 20
 	})
-	usual := s.usual.mean
+	return s, write
+}
+
+// latencyAfterHarm: harm is not taken for usual, and neither who is alone nor nobody suffers any.
+func (b *bed) latencyAfterHarm(t *testing.T, s *latency, write func(takes float64)) {
+	t.Helper()
+	a := &s.writes
+	if s.others.count > a.count {
+		a = &s.others
+	}
+	usual := a.usual.mean
 	for range 10 {
 		pass(t, 40*time.Millisecond)
-		if _, err := account.ExecContext(t.Context(), quick); err != nil {
-			t.Fatal(err)
-		}
+		write(0)
 	}
-	s.usual.at = time.Now().Add(-usualBetween) // as if nothing had been learnt for long
-	if b.one(t, s, Look{Resting: true}); s.usual.mean > usual+leastLatency {
-		t.Errorf("what is usual was %.2f ms, and is %.2f after harm", usual, s.usual.mean)
+	a.usual.at = time.Now().Add(-usualBetween) // as if nothing had been learnt for long
+	if b.one(t, s, Look{Resting: true}); a.usual.mean > usual+leastLatency {
+		t.Errorf("what is usual was %.2f ms, and is %.2f after harm", usual, a.usual.mean)
 	}
 	if r := b.one(t, s, Look{Alone: true}); r.State != NotSeen {
 		t.Errorf("while nobody is at work it says %v", r)
