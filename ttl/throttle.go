@@ -33,8 +33,8 @@ const (
 	followEvery = 250 * time.Millisecond
 	// restEvery is how often the leader looks what is usual while there is no work.
 	restEvery = 10 * time.Second
-	// gently is the share at which so little is deleted that the server is as it would be without us, unless that is more
-	// than gentleSessions' time of all nodes.
+	// gently is the share at which so little is deleted that the server is as it would be without us, unless that
+	// is more than gentleSessions' time of all nodes.
 	gently         = 0.05
 	gentleSessions = 0.2
 	// settles is how long after work has ended something may still be seen of it: of clients that others tell of.

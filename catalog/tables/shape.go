@@ -47,11 +47,9 @@ func (a Shape) Redates(b Shape, was, is string) bool {
 // dataType is the first word of a column's type.
 func (a Shape) dataType(column string) string {
 	line := a.Column(column)
-	words := strings.FieldsFunc(strings.TrimPrefix(line, columnName(line)), func(r rune) bool { return r == ' ' || r == '(' })
-	if len(words) == 0 {
-		return ""
-	}
-	return strings.ToLower(words[0])
+	kind, _, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, columnName(line))), " ")
+	kind, _, _ = strings.Cut(kind, "(")
+	return strings.ToLower(kind)
 }
 
 // quoted returns a column's quoted name as the table spells it.
