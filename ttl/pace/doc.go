@@ -4,6 +4,7 @@
 //     and how many rows at a time; All is the strictest of several.
 //   - Duty (duty.go) is the share of their time that workers may spend; Control (control.go) makes it
 //     from what signals say.
+//   - Errand (errand.go) is the same for whoever has no time to wait, and comes again.
 //   - Beside (beside.go) is how much of it deletion has while an application is at work.
 //   - Rates (rate.go) are this node's share of the limits, in statements and rows a second;
 //     TableRates (table_rates.go) those that a table has for itself.

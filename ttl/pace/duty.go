@@ -22,6 +22,7 @@ type Duty struct {
 	workers float64 // that there would be
 	time    debt
 	because string
+	resting bool               // see Rest
 	floors  map[uint64]float64 // shares that policies have at least, unless nothing may go; 1 is no limit
 	own     map[uint64]*debt   // time of policies that have their floor
 

@@ -245,7 +245,6 @@ func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (
 		return nil, err
 	}
 
-	own := a.policy.Terms.Options
 	rest, err := w.restingIn(ctx, job, table.statements.Key)
 	if err != nil {
 		return nil, err
@@ -254,16 +253,12 @@ func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (
 	poison := func(ctx context.Context, key tables.Key, expired time.Time, cause error) error {
 		return w.poisoned(ctx, job, key, expired, cause)
 	}
-	duty := w.Duty.Of(job.PolicyID)
-	throttle := pace.All{duty, w.Rates} // the rates last of all: what they allow must be sent at once
-	if own.DeleteRate != nil {
-		throttle = pace.All{duty, w.tableRates.Of(job.PolicyID, w.ownRate(a.policy, table.clock)), w.Rates}
-	}
+	throttle := w.throttleOf(a.policy, table.clock)
 
 	metered := &metered{table: table, metrics: w.Metrics, rows: w.Metrics.of(job.Table)}
 	walk := newWalk(metered, plan.Way(job.Plan), r, w.sizeFor(job.PolicyID), w.Queue.Throttle(job.ID, throttle), poison)
 	walk.policy = job.PolicyID
-	walk.ownBatch, walk.resting, walk.share = int(own.BatchSize), rest, newShare(w.Store, task)
+	walk.ownBatch, walk.resting, walk.share = int(a.policy.Terms.Options.BatchSize), rest, newShare(w.Store, task)
 	walk.tried = int(task.Counts.Failed)
 	walk.named, walk.along = !table.statements.Staying.Alone(), table.along != nil
 	if walk.named {
@@ -272,6 +267,15 @@ func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (
 	walk.sparse = w.Rates.Rationed() // then no DELETE goes to find out whether there is something to delete
 
 	return walk, nil
+}
+
+// throttleOf is what holds a policy's rows back. The rates come last of all: what they allow must be sent at once.
+func (w *worker) throttleOf(p catalog.Policy, clock func() time.Time) pace.Throttle {
+	duty := w.Duty.Of(p.ID)
+	if p.Terms.Options.DeleteRate == nil {
+		return pace.All{duty, w.Rates}
+	}
+	return pace.All{duty, w.tableRates.Of(p.ID, w.ownRate(p, clock)), w.Rates}
 }
 
 // ownRate is this node's share of TTL_DELETE_RATE at each moment.

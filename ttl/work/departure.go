@@ -26,9 +26,10 @@ type departure struct {
 	departures string    // the catalog's table of them
 	after      [2]string // the table's CREATE_TIME and the partition's id, as SQL
 	lockWait   time.Duration
-	sideID     string // InnoDB's id of the table that the partition becomes, as SQL
-	contents   string // of the guard: nothing was imported since the rows were counted; empty if an index tells
-	emptySide  string // of the guard: that table was made for this, and is empty; empty if the DDL makes it
+	clock      func() time.Time // the database's
+	sideID     string           // InnoDB's id of the table that the partition becomes, as SQL
+	contents   string           // of the guard: nothing was imported since the rows were counted; empty if an index tells
+	emptySide  string           // of the guard: that table was made for this, and is empty; empty if the DDL makes it
 }
 
 func (w *worker) departureOf(

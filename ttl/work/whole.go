@@ -53,21 +53,20 @@ func (w *worker) whole(ctx context.Context, a assignment) (done bool, err error)
 		return w.emptied(ctx, d)
 	}
 
-	if err := w.mayGo(ctx, a, d.rows); err != nil {
-		return false, err
-	}
-	return w.depart(ctx, a, d)
-}
-
-// depart lets a partition go when it is this worker's turn. It keeps that until everybody can see what came of it.
-func (w *worker) depart(ctx context.Context, a assignment, d *departure) (done bool, err error) {
-	taken, err := w.turn(ctx, a, d)
+	taken, err := w.mayGo(ctx, a, d)
 	if taken {
 		defer w.session.Close()
 	}
 	if !taken || err != nil {
 		return false, err
 	}
+	return w.depart(ctx, a, d)
+}
+
+// depart lets a partition go as the worker whose turn it is, which lasts until everybody can see what came of it.
+func (w *worker) depart(ctx context.Context, a assignment, d *departure) (done bool, err error) {
+	began, duty := time.Now(), w.Duty.Of(d.policy)
+	defer func() { duty.Took(time.Since(began)) }()
 
 	turn := w.session.id
 	if err := w.makeSide(ctx, d); err != nil {
@@ -116,6 +115,7 @@ func (w *worker) prepareWhole(ctx context.Context, a assignment) (*departure, er
 	if err != nil {
 		return nil, err
 	}
+	read := time.Now()
 
 	known, err := w.Tables.remembered(ctx, w.session.server, policy)
 	if err != nil {
@@ -165,6 +165,7 @@ func (w *worker) prepareWhole(ctx context.Context, a assignment) (*departure, er
 	}
 
 	d := w.departureOf(a, s, whole, bound, identity, now)
+	d.clock = func() time.Time { return now.Add(time.Since(read)) }
 	d.believed, _ = facts.Partition(job.Partition)
 	place, _ := known.At(job.Partition)
 	d.fromID = place.TableID
@@ -213,18 +214,31 @@ func (w *worker) watchImports(ctx context.Context, d *departure) error {
 // longestBound is the longest that the catalog has room for.
 const longestBound = 1024
 
-// mayGo waits until signals and rates allow a statement, and asks whether the run may delete so many
-// rows. For the rates it is one row: it costs the server no more.
-func (w *worker) mayGo(ctx context.Context, a assignment, rows int64) error {
-	throttle := w.Queue.Throttle(a.job.ID, pace.All{w.Duty.Of(a.job.PolicyID), w.Rates})
+// mayGo waits until signals and rates allow a statement, until the run may delete so many rows, and until it is this
+// worker's turn, if that may come. For the rates it is one row: it costs the server no more.
+func (w *worker) mayGo(ctx context.Context, a assignment, d *departure) (taken bool, err error) {
+	throttle := w.Queue.Throttle(a.job.ID, w.throttleOf(a.policy, d.clock))
 	if err := throttle.Wait(ctx); err != nil {
-		return err
+		return false, err
 	}
 	if err := throttle.MaySend(ctx); err != nil {
-		return err
+		return false, err
 	}
 	throttle.Spend(1, 1)
-	return newShare(w.Store, a.task).all(ctx, rows)
+	if err := newShare(w.Store, a.task).all(ctx, d.rows); err != nil {
+		return false, err
+	}
+
+	for {
+		taken, err := w.turn(ctx, a, d)
+		if !taken || err != nil || !w.Duty.Owes(d.policy) {
+			return taken, err
+		}
+		w.session.Close() // others have gone meanwhile, or signals have changed: it is somebody else's turn
+		if err := throttle.Wait(ctx); err != nil {
+			return false, err
+		}
+	}
 }
 
 // errTaken: others have asked for what the run had left, after this task was given its part and before it used it.
