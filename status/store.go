@@ -24,6 +24,7 @@ type Reads interface {
 	Identities(ctx context.Context, policy uint64) (tables.Incarnation, error)
 	Departures(ctx context.Context, policy uint64) ([]catalog.Departure, error)
 	StillKept(ctx context.Context, d catalog.Departure) (bool, error)
+	Share(ctx context.Context) (catalog.Throttle, error)
 	Name(table string) string
 	Policy(ctx context.Context, t catalog.Table) (catalog.Policy, error)
 	Tasks(ctx context.Context) ([]catalog.Task, error)

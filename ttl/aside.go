@@ -19,9 +19,18 @@ const mostAsides = 10
 // over, as far as their policies are in force and nothing else is in the way. What has no policy any
 // more stays.
 func (t *ticker) dropAsides(ctx context.Context) {
-	if t.engine.stopped() != "" {
-		return
+	goesOn, busy := false, false
+	if t.engine.stopped() == "" {
+		goesOn, busy = t.endAsides(ctx)
 	}
+	if t.engine.errands.asides.Store(busy); goesOn {
+		t.asides.did = time.Time{} // the next tick goes on
+	}
+}
+
+// endAsides sees to what is over, and reports whether the next tick goes on with that, and whether there is work for
+// it, and not only much to look at.
+func (t *ticker) endAsides(ctx context.Context) (goesOn, busy bool) {
 	if err := t.store.DropLeftovers(ctx); err != nil && ctx.Err() == nil {
 		t.log.LogAttrs(ctx, slog.LevelWarn, "an empty table is left of a partition that was restored",
 			slog.Any("err", err))
@@ -31,37 +40,52 @@ func (t *ticker) dropAsides(ctx context.Context) {
 	if err != nil && ctx.Err() == nil {
 		t.log.LogAttrs(ctx, slog.LevelWarn, "what partitions have become cannot be listed", slog.Any("err", err))
 	}
+	t.forgetCounts(over)
+	until := time.Now().Add(asideFor)
+	held, tried := t.seeTo(ctx, over, until)
+	goesOn = held || time.Now().After(until)
+	return goesOn, held || goesOn && tried
+}
+
+// forgetCounts drops the counts of tables that are not over any more.
+func (t *ticker) forgetCounts(over []catalog.Departure) {
 	maps.DeleteFunc(t.counted, func(side uint64, _ *work.Counting) bool {
 		return !slices.ContainsFunc(over, func(d catalog.Departure) bool { return d.SideID == side })
 	})
-	until := time.Now().Add(asideFor)
-	if t.seeTo(ctx, over, until); time.Now().After(until) {
-		t.asides.did = time.Time{} // the next tick goes on
-	}
 }
 
 // asideFor is how long these may keep a tick, in which nothing else is started.
 const asideFor = time.Second
 
+// asideEnd is what came of a table whose grace is over.
+type asideEnd int
+
+const (
+	asideStays asideEnd = iota // something else is in the way
+	asideHeld                  // by signals or rates
+	asideTried
+)
+
 // seeTo sees to some of them, and to the next ones the next time: those that stay for now, because their policy
-// is paused or somebody reads them, keep nobody else.
-func (t *ticker) seeTo(ctx context.Context, over []catalog.Departure, until time.Time) {
+// is paused or somebody reads them, keep nobody else. It reports whether signals or rates hold one of them, and
+// whether anything was tried.
+func (t *ticker) seeTo(ctx context.Context, over []catalog.Departure, until time.Time) (held, tried bool) {
 	waits := map[uint64]bool{} // policies whose tables stay for now
-	for seen, tried := 0, 0; seen < len(over) && tried < mostAsides && ctx.Err() == nil; seen++ {
-		if time.Now().After(until) {
-			return
+	n := 0
+	for _, d := range t.inOrder(over) {
+		if n >= mostAsides || ctx.Err() != nil || time.Now().After(until) {
+			break
 		}
-		t.aside++
-		d := over[t.aside%len(over)]
+		if t.counted[d.SideID] == nil {
+			t.aside++
+		}
 		if waits[d.Policy] && !d.Unnoted() {
 			continue
 		}
-		may, err := t.dropAside(ctx, d, until)
-		if waits[d.Policy] = !may; may {
-			tried++
-		}
-		if may && t.counted[d.SideID] != nil {
-			t.aside-- // a count must not rest for long
+		end, err := t.dropAside(ctx, d, until)
+		held = held || end == asideHeld
+		if waits[d.Policy] = end != asideTried; end == asideTried {
+			n++
 		}
 		if err == nil || ctx.Err() != nil || catalog.Overtaken(err) {
 			continue
@@ -69,40 +93,61 @@ func (t *ticker) seeTo(ctx context.Context, over []catalog.Departure, until time
 		t.log.LogAttrs(ctx, slog.LevelWarn, "what a partition has become cannot be dropped",
 			slog.String("schema", d.Side.Schema), slog.String("table", d.Side.Name), slog.Any("err", err))
 	}
+	return held, n > 0
 }
 
-// dropAside drops what a partition has become, and reports whether its policy allows that now.
-func (t *ticker) dropAside(ctx context.Context, d catalog.Departure, until time.Time) (may bool, err error) {
+// inOrder puts those first that are being counted, because a count must not rest for long, and then the one behind
+// the one that was seen to last.
+func (t *ticker) inOrder(over []catalog.Departure) (all []catalog.Departure) {
+	var others []catalog.Departure
+	for i := range over {
+		d := over[(t.aside+1+i)%len(over)]
+		if t.counted[d.SideID] != nil {
+			all = append(all, d)
+		} else {
+			others = append(others, d)
+		}
+	}
+	return append(all, others...)
+}
+
+// dropAside drops what a partition has become, if its policy allows that now, and signals and rates do.
+func (t *ticker) dropAside(ctx context.Context, d catalog.Departure, until time.Time) (asideEnd, error) {
 	if d.Unnoted() {
 		if t.engine.stopped() != "" {
-			return false, nil
+			return asideStays, nil
 		}
-		return true, work.DropSide(ctx, t.session, t.store, d)
+		return asideTried, work.DropSide(ctx, t.session, t.store, d)
 	}
 
 	p, err := t.store.PolicyByID(ctx, d.Policy)
 	if errors.Is(err, catalog.ErrNoPolicy) {
-		return false, nil
+		return asideStays, nil
 	}
 	if err != nil {
-		return false, err
+		return asideStays, err
 	}
 
 	now, err := t.store.Clock(ctx)
 	if err != nil {
-		return false, err
+		return asideStays, err
 	}
 	if !p.Armed() || p.Paused.InForce(now) || t.pulse.Pause.InForce(now) || t.pulse.Pause.Held || p.Approval.Required {
-		return false, nil // while a person has to look at what came back, what may come back as well is kept
+		return asideStays, nil // while a person has to look at what came back, what may come back as well is kept
 	}
 	if may, err := t.mayAlter(ctx, p, now); !may || err != nil {
-		return false, err
+		return asideStays, err
 	}
 	l := t.limits()
-	return true, work.DropAside(ctx, t.session, t.store, d, p, work.Leaving{
+	held, err := work.DropAside(ctx, t.session, t.store, d, p, work.Leaving{
 		Now: now, Floor: l.floor, Settings: l.Revision, Window: l.Window, Metrics: t.metrics.work,
-		Stopped: t.engine.stopped, Until: until, Counted: t.counted, BeforePacket: t.engine.crew.BeforePacket,
+		Stopped: t.engine.stopped, Pace: t.engine.duty.Errand(p.ID, t.engine.rates), Until: until, Counted: t.counted,
+		BeforePacket: t.engine.crew.BeforePacket,
 	})
+	if held {
+		return asideHeld, err
+	}
+	return asideTried, err
 }
 
 // mayAlter reports whether anything may be done now to a policy's tables beside its jobs, and has the

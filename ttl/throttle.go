@@ -76,7 +76,7 @@ type throttler struct {
 	log     *slog.Logger
 	metrics *Metrics
 	duty    *pace.Duty
-	busy    func() bool     // some job in the cluster has work
+	busy    func() bool     // some job in the cluster has work, or the leader has an errand
 	begins  <-chan struct{} // tells that one has, where none had
 	leads   func() bool
 	node    func() uint64
@@ -143,7 +143,7 @@ func (e *Engine) throttles(ctx context.Context) error {
 	all := append(signal.All(), probe, signal.NewClients(e.suffered), replicas)
 	t := &throttler{
 		store: e.store, log: e.log, metrics: e.metrics, duty: e.duty,
-		busy: func() bool { return e.queue.Others(0) }, begins: e.queue.Begins(),
+		busy: e.busy, begins: e.queue.Begins(),
 		leads: e.leading.Load, node: e.node.Load,
 		limits: e.limits.Load, suffers: e.cfg.Suffered,
 		server: db, eyes: eyes, watch: signal.NewWatch(all...), control: pace.NewControl(0),
@@ -250,6 +250,7 @@ func (t *throttler) rest(ctx context.Context, leads bool) {
 		every = lookEvery
 	}
 	t.decided, t.leaves, t.gentle = false, catalog.Own{}, 0
+	t.duty.Rest(true)
 	if (leads || t.checks != nil) && t.node() != 0 && time.Since(t.look) >= every {
 		t.look = time.Now()
 		if leads {
@@ -407,6 +408,7 @@ func (t *throttler) obey(ctx context.Context, share float64, why string) {
 		}
 	}
 	t.set(ctx, share, why)
+	t.duty.Rest(false)
 }
 
 // askChecks asks what holds this node back; false if nothing does.

@@ -28,6 +28,7 @@ type FateSource interface {
 	Clock(ctx context.Context) (time.Time, error)
 	Identities(ctx context.Context, policy uint64) (tables.Incarnation, error)
 	StillKept(ctx context.Context, d catalog.Departure) (bool, error)
+	Share(ctx context.Context) (catalog.Throttle, error)
 }
 
 // ErrNoPartitions means that a table is not partitioned.
@@ -92,7 +93,7 @@ func Fates(ctx context.Context, q tables.Querier, from FateSource, p catalog.Pol
 		fates[len(fates)-1].Text += "; partitions: " + ahead
 	}
 
-	kept, err := keptOf(ctx, from, p)
+	kept, err := keptOf(ctx, from, p, now)
 	return append(fates, kept...), err
 }
 
@@ -152,7 +153,7 @@ func notNow(p catalog.Policy, now time.Time) string {
 }
 
 // keptOf are partitions that have left the table, and are kept as tables for a time.
-func keptOf(ctx context.Context, from FateSource, p catalog.Policy) (all []Fate, err error) {
+func keptOf(ctx context.Context, from FateSource, p catalog.Policy, now time.Time) (all []Fate, err error) {
 	departures, err := from.Departures(ctx, p.ID)
 	if err != nil {
 		return nil, err
@@ -172,7 +173,11 @@ func keptOf(ctx context.Context, from FateSource, p catalog.Policy) (all []Fate,
 		case d.Until.IsZero():
 			x.Text = "has come back: what came in meanwhile is in " + d.Side.String() + until(d)
 		default:
-			x.Text = "gone: kept as " + d.Side.String() + until(d) + because(d) + "; RESTORE TTL PARTITION " +
+			held, err := heldBack(ctx, from, d, now)
+			if err != nil {
+				return nil, err
+			}
+			x.Text = "gone: kept as " + d.Side.String() + until(d) + because(d) + held + "; RESTORE TTL PARTITION " +
 				ddl.Quote(d.Partition) + " FOR " + p.Table.String()
 		}
 		all = append(all, x)
@@ -186,6 +191,23 @@ func because(d catalog.Departure) string {
 		return ""
 	}
 	return ", since " + d.Reason
+}
+
+// heldBack says why a table is there although its grace is over, if that is because of signals.
+func heldBack(ctx context.Context, from FateSource, d catalog.Departure, now time.Time) (string, error) {
+	if now.Before(d.Until) {
+		return "", nil
+	}
+	t, err := from.Share(ctx)
+	switch {
+	case err != nil || !t.InForce():
+		return "", err
+	case t.Own.Bounds() && t.Own.Share < t.Share: // of the node that decides, and ends what is over
+		return ", held back by " + t.Own.HeldBy, nil
+	case t.Share < 1 && t.HeldBy != "":
+		return ", held back by " + t.HeldBy, nil
+	}
+	return "", nil
 }
 
 // What a partition is in for.

@@ -21,6 +21,7 @@ type fateSource struct {
 
 	server     catalog.Server
 	departures []catalog.Departure
+	throttle   catalog.Throttle
 }
 
 func (s fateSource) Clock(context.Context) (time.Time, error) { return s.now, nil }
@@ -36,6 +37,8 @@ func (s fateSource) Departures(context.Context, uint64) ([]catalog.Departure, er
 func (s fateSource) StillKept(_ context.Context, d catalog.Departure) (bool, error) {
 	return d.Side.Name != "dropped", nil
 }
+
+func (s fateSource) Share(context.Context) (catalog.Throttle, error) { return s.throttle, nil }
 
 func (s fateSource) Values(context.Context) (setting.Values, error) {
 	return setting.Values{setting.DateFloor: DefaultFloor}, nil

@@ -71,6 +71,33 @@ func TestFatesOfWholePartitions(t *testing.T) {
 				"lowest", "floor", "another partition of that name is kept", "last", "gone: kept as `whole`.`side` until 2027",
 				"gone: it had become `whole`.`dropped`, which is not there any more", "what came in meanwhile is in `whole`.`late`",
 			}},
+			{"kept and held back", "t", func(s *fateSource) {
+				s.departures = []catalog.Departure{
+					{
+						Partition: "c", State: catalog.DepartureKept, Side: catalog.Table{Schema: "whole", Name: "side"},
+						Until: base.now,
+					},
+					{
+						Partition: "x", State: catalog.DepartureKept, Side: catalog.Table{Schema: "whole", Name: "later"},
+						Until: base.now.Add(time.Second),
+					},
+				}
+				s.throttle = catalog.Throttle{Decides: true, Share: 0.02, HeldBy: "a load"}
+			}, []string{
+				"lowest", "floor", "another partition of that name is kept", "last", ", held back by a load; RESTORE",
+				"00:00:01+00:00; RESTORE",
+			}},
+			{"kept and held back by a check", "t", func(s *fateSource) {
+				s.departures = []catalog.Departure{{
+					Partition: "c", State: catalog.DepartureKept, Side: catalog.Table{Schema: "whole", Name: "side"},
+					Until: base.now,
+				}}
+				s.throttle = catalog.Throttle{
+					Decides: true, Share: 0.02, HeldBy: "a load", Own: catalog.Own{HeldBy: "a check"},
+				}
+			}, []string{
+				"lowest", "floor", "another partition of that name is kept", "last", ", held back by a check; RESTORE",
+			}},
 			{
 				"a cluster", "t", func(s *fateSource) { s.server.Cluster = "galera" },
 				slices.Repeat([]string{"cluster"}, 4),

@@ -11,6 +11,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
@@ -34,8 +35,9 @@ type Leaving struct {
 	Window   *ddl.Window
 	Metrics  *Metrics
 	Stopped  func() string
+	Pace     pace.Errand          // what signals and rates leave the policy
 	Until    time.Time            // by the local clock: what is not counted then is another time
-	Counted  map[uint64]*Counting // by the id of the table, of those that are not counted to their end
+	Counted  map[uint64]*Counting // by the id of the table, of those that are counted, or in part, and have not ended
 
 	BeforePacket func() // hook for tests; nil for none
 }
@@ -47,49 +49,79 @@ type Counting struct {
 	conn              *sql.Conn
 	at                plan.Range
 	rows, stays       int64
-	since, last       string // when that began, and came so far, by the server's clock, in UTC
+	whole             bool   // it is counted to its end
+	since, last       string // when that began, and Last, by the server's clock, in UTC
 }
+
+// Last is when the count came so far, or when it was known last that nobody has written to the table since.
+func (c *Counting) Last() string { return c.last }
 
 // DropAside drops what a partition has become, when its grace is over and its policy still says so: as it is
 // now, of each of the rows that are there now. As with the partition itself, judgement and DDL come under the
-// same locks, when it is its turn, and not while somebody has used the table for long.
+// same locks, when it is its turn, and not while somebody has used the table for long. It is held, to be asked for
+// again, while signals or rates leave no time for it.
 func DropAside(
 	ctx context.Context, s *Session, store AsideStore, d catalog.Departure, p catalog.Policy, l Leaving,
-) error {
+) (held bool, err error) {
+	if l.Counted[d.SideID] == nil && !l.Pace.MaySearch() {
+		return true, nil
+	}
 	if err := s.Ready(ctx); err != nil {
-		return err
+		return false, err
 	}
 
 	id, err := s.tableID(ctx, store, d.Side)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if id != d.SideID { // somebody has dropped, renamed or rebuilt it: it is not ours any more
-		return store.ForgetKept(ctx, d)
+		return false, store.ForgetKept(ctx, d)
 	}
 
 	a := aside{session: s, Leaving: l}
 	why, judged, err := a.judge(ctx, p, d)
-	if err != nil || !judged || l.Stopped() != "" {
-		return err
-	}
-	if why != "" {
-		return store.KeepOn(ctx, d, why)
+	switch held := !l.Pace.MaySearch(); {
+	case err != nil || l.Stopped() != "":
+		return false, err
+	case why != "":
+		delete(l.Counted, d.SideID)
+		return false, store.KeepOn(ctx, d, why)
+	case !judged || held: // what is counted stays so, if nobody writes to it
+		return held, nil
 	}
 
-	taken, err := s.takeTurn(ctx, store, turnStep)
+	if held, err = a.end(ctx, store, d, p); !held {
+		delete(l.Counted, d.SideID)
+	}
+	return held, err
+}
+
+// end drops a table that was judged, when it is its turn.
+func (a *aside) end(
+	ctx context.Context, store AsideStore, d catalog.Departure, p catalog.Policy,
+) (held bool, err error) {
+	if !a.Pace.MaySend() {
+		return true, nil
+	}
+	taken, err := a.session.takeTurn(ctx, store, turnStep)
 	if !taken || err != nil {
-		return err
+		return false, err
 	}
-	defer s.Close()
-	if s.users(ctx, store.Server().MariaDB, d.Side, asideWait) != "" {
-		return nil // another time
+	defer a.session.Close()
+	if a.session.users(ctx, store.Server().MariaDB, d.Side, asideWait) != "" {
+		return false, nil // another time
 	}
+	if !a.Pace.MaySearch() { // any more
+		return true, nil
+	}
+
+	began := time.Now()
 	err = a.drop(ctx, store, d, p)
+	a.Pace.Took(time.Since(began))
 	if _, used := errors.AsType[*inUseError](err); used || inUse(err) || errors.Is(err, errHalted) {
-		return nil // somebody reads it: another time
+		return false, nil // somebody reads it: another time
 	}
-	return err
+	return false, err
 }
 
 // asideWait is how long it is waited for a table that a partition has become.
@@ -139,7 +171,8 @@ type aside struct {
 }
 
 // judge says why a table is kept for longer: some of its rows have not expired by the rule as it is now. A large one is
-// counted in several goes: whoever judges has other things to do. What has expired once is not counted again meanwhile.
+// counted in several goes: whoever judges has other things to do, and the server, too. What has expired once is not
+// counted again meanwhile.
 func (a *aside) judge(ctx context.Context, p catalog.Policy, d catalog.Departure) (why string, judged bool, err error) {
 	if a.statements, why, err = plan.ReadAside(ctx, a.session, p, d.Side, a.Floor, a.Now); err != nil || why != "" {
 		return why, true, err
@@ -152,36 +185,46 @@ func (a *aside) judge(ctx context.Context, p catalog.Policy, d catalog.Departure
 	if err != nil {
 		return "", false, err
 	}
-	last := false
-	for !last {
-		end, rows, stay, err := a.session.countBlock(ctx, a.statements, c.at)
-		if err != nil {
+	for !c.whole && a.Pace.MaySearch() {
+		if err := a.count(ctx, c); err != nil {
 			return "", false, fmt.Errorf("count %s: %w", d.Side, err)
 		}
-		c.rows, c.stays, c.at.From, last = c.rows+rows, c.stays+stay, end, end == nil
-		if !last && (a.Stopped() != "" || time.Now().After(a.Until)) {
+		if a.Stopped() != "" || time.Now().After(a.Until) {
 			break
 		}
 	}
 	a.session.kept = time.Now().Add(restsFor * time.Second)
-	if c.last, err = a.clock(ctx); err != nil || !last {
+	if c.last, err = a.clock(ctx); err != nil || !c.whole {
 		return "", false, err
 	}
 
 	a.counted = *c
-	delete(a.Counted, d.SideID)
 	if c.stays > 0 {
 		why = fmt.Sprintf("%d rows in it have not expired, or never do, by the rule as it is now", c.stays)
 	}
 	return why, true, nil
 }
 
+// count counts the next block.
+func (a *aside) count(ctx context.Context, c *Counting) error {
+	began := time.Now()
+	end, rows, stay, err := a.session.countBlock(ctx, a.statements, c.at)
+	a.Pace.Took(time.Since(began))
+	if err != nil {
+		return err
+	}
+	a.Pace.Spend(rows)
+	c.rows, c.stays, c.at.From, c.whole = c.rows+rows, c.stays+stay, end, end == nil
+	return nil
+}
+
 // goOn returns how far a table has been counted, which is nothing if anybody may have written to it since.
 func (a *aside) goOn(ctx context.Context, p catalog.Policy, d catalog.Departure) (c *Counting, err error) {
 	c = a.Counted[d.SideID]
 	if c != nil && c.version == p.Version && c.settings == a.Settings && c.conn == a.session.conn {
-		var unwritten bool
-		err := a.session.QueryRowContext(ctx, "SELECT "+c.unwritten(d.Side)).Scan(&unwritten)
+		var unwritten, some bool // who asks for a row keeps the table open, however long the count is held back
+		query := fmt.Sprintf("SELECT %s, EXISTS (SELECT 1 FROM %s)", c.unwritten(d.Side), d.Side)
+		err := a.session.QueryRowContext(ctx, query).Scan(&unwritten, &some)
 		if err != nil || unwritten {
 			return c, err
 		}
@@ -198,9 +241,9 @@ func (a *aside) clock(ctx context.Context) (now string, err error) {
 	return now, a.session.QueryRowContext(ctx, "SELECT CAST(SYSDATE() AS CHAR)").Scan(&now)
 }
 
-// restsFor is how many seconds a count may rest. InnoDB remembers when a table was written to for as long as it has it
-// open. Where more tables are used than a server keeps open, MariaDB closes those that were not used for longest, and
-// then tells them no more from those to which nobody has written.
+// restsFor is how many seconds a count may rest; one that is held back does not. InnoDB remembers when a table was
+// written to for as long as it has it open. Where more tables are used than a server keeps open, MariaDB closes those
+// that were not used for longest, and then tells them no more from those to which nobody has written.
 const restsFor = 10
 
 // unwritten is the condition, as SQL, that nobody has written to a table since it began to be counted, which InnoDB
