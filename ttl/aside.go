@@ -23,7 +23,7 @@ func (t *ticker) dropAsides(ctx context.Context) {
 	if t.engine.stopped() == "" {
 		goesOn, busy = t.endAsides(ctx)
 	}
-	if t.engine.errands.asides.Store(busy); goesOn {
+	if t.engine.asides.Store(busy); goesOn {
 		t.asides.did = time.Time{} // the next tick goes on
 	}
 }
@@ -54,8 +54,12 @@ func (t *ticker) forgetCounts(over []catalog.Departure) {
 	})
 }
 
-// asideFor is how long these may keep a tick, in which nothing else is started.
-const asideFor = time.Second
+// asideFor is how long these may keep a tick, in which nothing else is started, and patience how long of that it is
+// waited for signals and rates.
+const (
+	asideFor = time.Second
+	patience = 100 * time.Millisecond
+)
 
 // asideEnd is what came of a table whose grace is over.
 type asideEnd int
@@ -141,8 +145,8 @@ func (t *ticker) dropAside(ctx context.Context, d catalog.Departure, until time.
 	l := t.limits()
 	held, err := work.DropAside(ctx, t.session, t.store, d, p, work.Leaving{
 		Now: now, Floor: l.floor, Settings: l.Revision, Window: l.Window, Metrics: t.metrics.work,
-		Stopped: t.engine.stopped, Pace: t.engine.duty.Errand(p.ID, t.engine.rates), Until: until, Counted: t.counted,
-		BeforePacket: t.engine.crew.BeforePacket,
+		Stopped: t.engine.stopped, Pace: t.engine.duty.Errand(p.ID, t.engine.rates, until.Add(patience-asideFor)),
+		Until: until, Counted: t.counted, BeforePacket: t.engine.crew.BeforePacket,
 	})
 	if held {
 		return asideHeld, err

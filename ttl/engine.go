@@ -72,8 +72,8 @@ type Engine struct {
 	adopting sync.Mutex // the settings: those read last are the newest
 	limits   atomic.Pointer[limits]
 	node     atomic.Uint64
-	leading  atomic.Bool // this node has the scheduler's lease
-	errands  errands
+	leading  atomic.Bool               // this node has the scheduler's lease
+	asides   atomic.Bool               // dropAsides has work, for which signals are read as for jobs
 	doubt    atomic.Pointer[string]    // why the server's clock is not believed
 	beat     atomic.Pointer[time.Time] // last heartbeat that was answered, by the local clock
 }
@@ -295,15 +295,9 @@ func (e *Engine) standing() (catalog.Stop, string) {
 	return "", pace.All{e.duty, e.rates}.Reason()
 }
 
-// errands are what the leader's ticker has to do to the server beside its jobs, and does once signals and rates allow
-// it. While there are any, signals are read as they are for jobs.
-type errands struct {
-	asides atomic.Bool // see dropAsides
-}
-
-// busy reports whether some job in the cluster has work, or this node an errand.
+// busy reports whether some job in the cluster has work, or the leader something to drop that partitions have become.
 func (e *Engine) busy() bool {
-	return e.queue.Others(0) || e.leading.Load() && e.errands.asides.Load()
+	return e.queue.Others(0) || e.leading.Load() && e.asides.Load()
 }
 
 // finished has the ticker look after a job of which a task is done.

@@ -76,7 +76,7 @@ type throttler struct {
 	log     *slog.Logger
 	metrics *Metrics
 	duty    *pace.Duty
-	busy    func() bool     // some job in the cluster has work, or the leader has an errand
+	busy    func() bool     // some job in the cluster has work, or something else has that goes by signals
 	begins  <-chan struct{} // tells that one has, where none had
 	leads   func() bool
 	node    func() uint64

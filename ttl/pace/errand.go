@@ -1,31 +1,54 @@
 package pace
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
-// Errand is a policy's work that is done by somebody who may not wait: he asks whether it is time for the next bit of
-// it, and comes again if it is not.
+// Errand is a policy's work that is done by somebody who may not wait for long: he asks whether it is time for the next
+// bit of it, and comes again if it is not.
 type Errand struct {
 	duty  *Duty
 	of    dutyOf
 	rates *Rates
+	until time.Time
 }
 
-// Errand is that of a policy, which goes by signals and by rates.
-func (d *Duty) Errand(policy uint64, rates *Rates) Errand { return Errand{d, dutyOf{d, policy}, rates} }
+// Errand is that of a policy, which goes by signals and by rates. It may be waited for until then: workers that wait
+// themselves leave no other moment in which nothing is owed.
+func (d *Duty) Errand(policy uint64, rates *Rates, until time.Time) Errand {
+	return Errand{d, dutyOf{d, policy}, rates, until}
+}
 
 // MaySearch reports whether the next rows may be looked at now. While there is no other work nobody looks what the
 // server bears, so not before somebody has.
-func (e Errand) MaySearch() bool {
-	return !e.duty.Resting() && !e.of.owes() && !e.rates.owes()
-}
+func (e Errand) MaySearch(ctx context.Context) bool { return e.may(ctx, e.rates.owed) }
 
 // MaySend takes one statement from the budget, and reports whether it may be sent now.
-func (e Errand) MaySend() bool {
-	if e.duty.Resting() || e.of.owes() {
-		return false
+func (e Errand) MaySend(ctx context.Context) bool { return e.may(ctx, e.rates.take) }
+
+// may waits until neither time nor what the rates say is owed, if that is soon.
+func (e Errand) may(ctx context.Context, owed func() (string, time.Duration)) bool {
+	for ctx.Err() == nil && !e.duty.Resting() {
+		_, left := e.of.left()
+		if left <= 0 {
+			_, left = owed()
+		}
+		if left <= 0 {
+			return true
+		}
+		if time.Now().Add(left).After(e.until) {
+			return false
+		}
+
+		timer := time.NewTimer(left)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+		case <-timer.C:
+		}
 	}
-	_, left := e.rates.take()
-	return left <= 0
+	return false
 }
 
 // Spend reports rows that were examined.
@@ -34,19 +57,14 @@ func (e Errand) Spend(scanned int64) { e.rates.Spend(scanned, 0) }
 // Took reports time that was spent on it.
 func (e Errand) Took(spent time.Duration) { e.of.Took(spent) }
 
-// Owes reports whether a policy owes time, so that its next statement would have to wait.
-func (d *Duty) Owes(policy uint64) bool { return dutyOf{d, policy}.owes() }
+// Behind reports what that of its policy does.
+func (e Errand) Behind() bool { return e.duty.Behind(e.of.policy) }
 
-func (d dutyOf) owes() bool {
-	_, left := d.left()
-	return left > 0
-}
-
-// owes reports whether something is owed for examined rows.
-func (r *Rates) owes() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.scanned.left(time.Now()) > 0
+// Behind reports whether a policy owes so much time, or may do so little, that what was about to be done for it, and had
+// to wait for something else, should wait again. While workers wait for the share, a little is always owed.
+func (d *Duty) Behind(policy uint64) bool {
+	_, left := dutyOf{d, policy}.left()
+	return left >= stopLook
 }
 
 // Rest says whether nobody looks at signals, because there is no work: the share is one with which work may begin then,

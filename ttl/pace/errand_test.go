@@ -1,6 +1,8 @@
 package pace
 
 import (
+	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,14 +31,14 @@ func TestErrand(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d, r := NewDuty(nil), NewRates(nil)
 				c.set(d, r)
-				e, bits, sends := d.Errand(7, r), 0, 0
+				e, bits, sends := d.Errand(7, r, time.Time{}), 0, 0
 				for end := time.Now().Add(time.Minute); time.Now().Before(end); {
-					if !e.MaySearch() {
+					if !e.MaySearch(t.Context()) {
 						time.Sleep(time.Millisecond)
 						continue
 					}
 					time.Sleep(20 * time.Millisecond)
-					if bits++; e.MaySend() {
+					if bits++; e.MaySend(t.Context()) {
 						sends++
 					}
 					e.Spend(100)
@@ -49,4 +51,80 @@ func TestErrand(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestErrandBesideWorkers: workers that wait take each moment in which nothing is owed, and yet an errand gets on, and no
+// more is done than the share.
+func TestErrandBesideWorkers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := NewDuty(nil)
+		d.Workers(4)
+		d.Set(0.02, "a test")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+
+		var worked time.Duration
+		var g sync.WaitGroup
+		g.Go(func() {
+			for d.Wait(ctx) == nil {
+				time.Sleep(2 * time.Millisecond)
+				d.Took(2 * time.Millisecond)
+				worked += 2 * time.Millisecond
+			}
+		})
+		bits := 0
+		for ctx.Err() == nil {
+			if e := d.Errand(7, NewRates(nil), time.Now().Add(100*time.Millisecond)); e.MaySearch(ctx) {
+				time.Sleep(20 * time.Millisecond)
+				e.Took(20 * time.Millisecond)
+				bits++
+			}
+			time.Sleep(time.Second)
+		}
+		g.Wait()
+		if bits < 20 || worked < time.Second {
+			t.Errorf("there were %d bits of an errand, and workers have worked for %v", bits, worked)
+		}
+		if all := worked + time.Duration(bits)*20*time.Millisecond; all > 5*time.Second {
+			t.Errorf("it took %v in a minute, want 4.8 s", all)
+		}
+	})
+}
+
+// TestBehind: workers that do all that the share allows are not behind; they are when somebody has done much more, and
+// when nothing may be done.
+func TestBehind(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := NewDuty(nil)
+		d.Workers(4)
+		d.Set(0.9, "a test")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var g sync.WaitGroup
+		for range 4 {
+			g.Go(func() {
+				for d.Wait(ctx) == nil {
+					time.Sleep(50 * time.Millisecond)
+					d.Took(50 * time.Millisecond)
+				}
+			})
+		}
+		for ctx.Err() == nil {
+			if time.Sleep(7 * time.Millisecond); d.Behind(7) {
+				t.Fatal("workers are behind")
+			}
+		}
+		g.Wait()
+
+		d.Took(time.Second)
+		if !d.Behind(7) {
+			t.Error("nobody is behind after somebody has worked for a second")
+		}
+		time.Sleep(time.Second)
+		if d.Set(0, "a test"); !d.Behind(7) {
+			t.Error("nobody is behind although nothing may be done")
+		}
+	})
 }

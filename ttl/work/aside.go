@@ -63,7 +63,7 @@ func (c *Counting) Last() string { return c.last }
 func DropAside(
 	ctx context.Context, s *Session, store AsideStore, d catalog.Departure, p catalog.Policy, l Leaving,
 ) (held bool, err error) {
-	if l.Counted[d.SideID] == nil && !l.Pace.MaySearch() {
+	if l.Counted[d.SideID] == nil && !l.Pace.MaySearch(ctx) {
 		return true, nil
 	}
 	if err := s.Ready(ctx); err != nil {
@@ -80,14 +80,14 @@ func DropAside(
 
 	a := aside{session: s, Leaving: l}
 	why, judged, err := a.judge(ctx, p, d)
-	switch held := !l.Pace.MaySearch(); {
+	switch {
 	case err != nil || l.Stopped() != "":
 		return false, err
 	case why != "":
 		delete(l.Counted, d.SideID)
 		return false, store.KeepOn(ctx, d, why)
-	case !judged || held: // what is counted stays so, if nobody writes to it
-		return held, nil
+	case !judged:
+		return a.held, nil
 	}
 
 	if held, err = a.end(ctx, store, d, p); !held {
@@ -100,8 +100,8 @@ func DropAside(
 func (a *aside) end(
 	ctx context.Context, store AsideStore, d catalog.Departure, p catalog.Policy,
 ) (held bool, err error) {
-	if !a.Pace.MaySend() {
-		return true, nil
+	if !a.Pace.MaySend(ctx) {
+		return true, nil // what is counted stays so, if nobody writes to it
 	}
 	taken, err := a.session.takeTurn(ctx, store, turnStep)
 	if !taken || err != nil {
@@ -111,7 +111,7 @@ func (a *aside) end(
 	if a.session.users(ctx, store.Server().MariaDB, d.Side, asideWait) != "" {
 		return false, nil // another time
 	}
-	if !a.Pace.MaySearch() { // any more
+	if a.Pace.Behind() {
 		return true, nil
 	}
 
@@ -168,6 +168,7 @@ type aside struct {
 	session    *Session
 	statements *plan.Statements
 	counted    Counting
+	held       bool // its count, by signals or rates
 }
 
 // judge says why a table is kept for longer: some of its rows have not expired by the rule as it is now. A large one is
@@ -185,7 +186,10 @@ func (a *aside) judge(ctx context.Context, p catalog.Policy, d catalog.Departure
 	if err != nil {
 		return "", false, err
 	}
-	for !c.whole && a.Pace.MaySearch() {
+	for !c.whole {
+		if a.held = !a.Pace.MaySearch(ctx); a.held {
+			break
+		}
 		if err := a.count(ctx, c); err != nil {
 			return "", false, fmt.Errorf("count %s: %w", d.Side, err)
 		}

@@ -231,7 +231,7 @@ func (w *worker) mayGo(ctx context.Context, a assignment, d *departure) (taken b
 
 	for {
 		taken, err := w.turn(ctx, a, d)
-		if !taken || err != nil || !w.Duty.Owes(d.policy) {
+		if !taken || err != nil || !w.Duty.Behind(d.policy) {
 			return taken, err
 		}
 		w.session.Close() // others have gone meanwhile, or signals have changed: it is somebody else's turn
