@@ -60,8 +60,8 @@ func (e Errand) Took(spent time.Duration) { e.of.Took(spent) }
 // Behind reports what that of its policy does.
 func (e Errand) Behind() bool { return e.duty.Behind(e.of.policy) }
 
-// Behind reports whether a policy owes so much time, or may do so little, that what was about to be done for it, and had
-// to wait for something else, should wait again. While workers wait for the share, a little is always owed.
+// Behind reports whether a policy owes so much time, or may do so little, that what was about to be done for it, and
+// had to wait for something else, should wait again. While workers wait for the share, a little is always owed.
 func (d *Duty) Behind(policy uint64) bool {
 	_, left := dutyOf{d, policy}.left()
 	return left >= stopLook

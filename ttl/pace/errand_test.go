@@ -53,8 +53,8 @@ func TestErrand(t *testing.T) {
 	}
 }
 
-// TestErrandBesideWorkers: workers that wait take each moment in which nothing is owed, and yet an errand gets on, and no
-// more is done than the share.
+// TestErrandBesideWorkers: workers that wait take each moment in which nothing is owed, and yet an errand gets on, and
+// no more is done than the share.
 func TestErrandBesideWorkers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
