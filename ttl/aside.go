@@ -146,7 +146,8 @@ func (t *ticker) dropAside(ctx context.Context, d catalog.Departure, until time.
 	held, err := work.DropAside(ctx, t.session, t.store, d, p, work.Leaving{
 		Now: now, Floor: l.floor, Settings: l.Revision, Window: l.Window, Metrics: t.metrics.work,
 		Stopped: t.engine.stopped, Pace: t.engine.duty.Errand(p.ID, t.engine.rates, until.Add(patience-asideFor)),
-		Until: until, Counted: t.counted, BeforePacket: t.engine.crew.BeforePacket,
+		Target: t.engine.duty.Target(p.ID, l.Target), Until: until, Counted: t.counted,
+		BeforePacket: t.engine.crew.BeforePacket,
 	})
 	if held {
 		return asideHeld, err

@@ -114,10 +114,14 @@ func TestCountIsHeldBack(t *testing.T) {
 		over = over[:1]
 
 		soon := func() time.Time { return time.Now().Add(time.Millisecond) }
+		m.engine.duty.Set(0.000_001, "a test")
 		m.seeTo(t.Context(), over, soon())
 		count := m.counted[over[0].SideID]
 		if count == nil {
 			t.Fatalf("%+v is not being counted", over[0])
+		}
+		if rows := count.Rows(); rows > 1200 {
+			t.Errorf("%d rows were counted at once beside an application", rows)
 		}
 		m.engine.duty.Set(0, "a test")
 		before := count.Last()

@@ -36,6 +36,7 @@ type Leaving struct {
 	Metrics  *Metrics
 	Stopped  func() string
 	Pace     pace.Errand          // what signals and rates leave the policy
+	Target   time.Duration        // of a statement that counts
 	Until    time.Time            // by the local clock: what is not counted then is another time
 	Counted  map[uint64]*Counting // by the id of the table, of those that are counted, or in part, and have not ended
 
@@ -48,6 +49,7 @@ type Counting struct {
 	version, settings uint64
 	conn              *sql.Conn
 	at                plan.Range
+	size              *pace.BatchSize
 	rows, stays       int64
 	whole             bool   // it is counted to its end
 	since, last       string // when that began, and Last, by the server's clock, in UTC
@@ -55,6 +57,9 @@ type Counting struct {
 
 // Last is when the count came so far, or when it was known last that nobody has written to the table since.
 func (c *Counting) Last() string { return c.last }
+
+// Rows are how many have been counted.
+func (c *Counting) Rows() int64 { return c.rows }
 
 // DropAside drops what a partition has become, when its grace is over and its policy still says so: as it is
 // now, of each of the rows that are there now. As with the partition itself, judgement and DDL come under the
@@ -211,13 +216,15 @@ func (a *aside) judge(ctx context.Context, p catalog.Policy, d catalog.Departure
 
 // count counts the next block.
 func (a *aside) count(ctx context.Context, c *Counting) error {
+	c.size.Bound(countBlock, a.Target)
 	began := time.Now()
-	end, rows, stay, err := a.session.countBlock(ctx, a.statements, c.at)
+	end, rows, stay, err := a.session.countBlock(ctx, a.statements, c.at, c.size.Next())
 	a.Pace.Took(time.Since(began))
 	if err != nil {
 		return err
 	}
 	a.Pace.Spend(rows)
+	c.size.Took(int(rows), time.Since(began))
 	c.rows, c.stays, c.at.From, c.whole = c.rows+rows, c.stays+stay, end, end == nil
 	return nil
 }
@@ -234,7 +241,7 @@ func (a *aside) goOn(ctx context.Context, p catalog.Policy, d catalog.Departure)
 		}
 	}
 
-	c = &Counting{version: p.Version, settings: a.Settings, conn: a.session.conn}
+	c = &Counting{version: p.Version, settings: a.Settings, conn: a.session.conn, size: countSize(a.Target)}
 	a.Counted[d.SideID] = c
 	c.since, err = a.clock(ctx)
 	return c, err

@@ -11,8 +11,13 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// countBlock is how many rows are counted at a time: whoever alters the table waits for no more.
+// countBlock is how many rows are counted at a time at most: whoever alters the table waits for no more.
 const countBlock = 20_000
+
+// countSize begins to size the blocks of a table that is counted.
+func countSize(target time.Duration) *pace.BatchSize {
+	return pace.NewBatchSize(firstBlock, countBlock, target)
+}
 
 // count makes sure that everything in a partition goes, and finds out how much that is. Whatever comes later
 // belongs in the partition by its bounds, and so has expired, too: rows that are put into it without a look
@@ -74,20 +79,23 @@ func mostRows(believed tables.Partition, file uint64) int {
 // countAll counts what would go, block by block.
 func (w *worker) countAll(ctx context.Context, d *departure) (counted bool, err error) {
 	throttle, stays := pace.All{w.Duty.Of(d.policy), w.Rates}, int64(0)
+	size := countSize(w.Limits().Target)
 	for r, last := (plan.Range{}), false; !last; r.From = r.To {
 		if err := throttle.Wait(ctx); err != nil || w.Stopped() != "" {
 			return false, err
 		}
 
+		size.Bound(countBlock, w.Duty.Target(d.policy, w.Limits().Target))
 		began := time.Now()
 		var rows, stay int64
-		if r.To, rows, stay, err = w.session.countBlock(ctx, d.statements, r); err != nil {
+		if r.To, rows, stay, err = w.session.countBlock(ctx, d.statements, r, size.Next()); err != nil {
 			return false, fmt.Errorf("count partition %s: %w", d.Partition, err)
 		}
 
 		d.rows, stays, last = d.rows+rows, stays+stay, r.To == nil
 		throttle.Spend(rows, 0)
 		throttle.Took(time.Since(began))
+		size.Took(int(rows), time.Since(began))
 	}
 
 	d.Due = uint64(max(d.rows, 0))
@@ -99,9 +107,9 @@ func (w *worker) countAll(ctx context.Context, d *departure) (counted bool, err 
 
 // countBlock counts the rows of the block in which a range begins, and those of them that may not go.
 func (s *Session) countBlock(
-	ctx context.Context, of *plan.Statements, r plan.Range,
+	ctx context.Context, of *plan.Statements, r plan.Range, most int,
 ) (end tables.Key, rows, stay int64, err error) {
-	if end, err = s.blockEnd(ctx, of, r); err != nil {
+	if end, err = s.blockEnd(ctx, of, r, most); err != nil {
 		return nil, 0, 0, err
 	}
 	query, err := of.Stays(plan.Range{From: r.From, To: end})
@@ -112,11 +120,13 @@ func (s *Session) countBlock(
 }
 
 // blockEnd is where the next block ends; nil if it is the last.
-func (s *Session) blockEnd(ctx context.Context, of *plan.Statements, r plan.Range) (tables.Key, error) {
+func (s *Session) blockEnd(
+	ctx context.Context, of *plan.Statements, r plan.Range, rows int,
+) (tables.Key, error) {
 	if of.KeyIndex == "" {
 		return nil, nil
 	}
-	query, err := of.BlockEnd(plan.Range{From: r.From}, countBlock)
+	query, err := of.BlockEnd(plan.Range{From: r.From}, rows)
 	if err != nil {
 		return nil, err
 	}
