@@ -28,7 +28,7 @@ type departure struct {
 	lockWait   time.Duration
 	clock      func() time.Time // the database's
 	sideID     string           // InnoDB's id of the table that the partition becomes, as SQL
-	contents   string           // of the guard: nothing was imported since the rows were counted; empty if an index tells
+	contents   string           // of the guard: nothing was imported since they were counted; empty if an index tells
 	emptySide  string           // of the guard: that table was made for this, and is empty; empty if the DDL makes it
 }
 
