@@ -20,10 +20,10 @@ const tableNumber = `SELECT COUNT(*), COUNT(subpartition_name),
 // without waiting for other tables. It is 0 where nobody tells: the account may not see locks, the server
 // does not show them, or there are several tables in one.
 func (s *Session) TableNumber(ctx context.Context, touch string) (number uint64, err error) {
+	defer s.rollback(ctx) // it closes a session that was lost, too
 	if _, err := s.conn.ExecContext(ctx, "START TRANSACTION"); err != nil {
 		return 0, fmt.Errorf("begin: %w", err)
 	}
-	defer s.rollback(ctx)
 
 	// That somebody else has locked the row does not matter: the lock on the table is there by then.
 	switch _, err := s.conn.ExecContext(ctx, touch); {

@@ -85,3 +85,26 @@ func moving(name string) bool {
 	}
 	return strings.Contains(name, "gtid")
 }
+
+// TestNumberOfALostSession: a session that was killed is opened anew after it was asked for a table's number.
+func TestNumberOfALostSession(t *testing.T) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 10)
+		if f.Store.Server().MariaDB {
+			return // which has no such number
+		}
+		table := f.serverTable()
+		touch := table.statements.Touch()
+		for _, lost := range []bool{false, true, false} {
+			if err := table.session.Ready(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if lost {
+				f.Exec("KILL " + strconv.FormatUint(table.session.ID(), 10))
+			}
+			if n, err := table.session.TableNumber(t.Context(), touch); (err != nil) != lost || (n == 0) != lost {
+				t.Errorf("got number %d, %v, of a session that was lost: %v", n, err, lost)
+			}
+		}
+	})
+}
