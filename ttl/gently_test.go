@@ -232,7 +232,7 @@ func TestChecksAreCountedOnce(t *testing.T) {
 		end()
 		time.Sleep(time.Second)
 		for _, n := range nodes {
-			said := b.all[n.node()].Signals
+			said := b.signalsOf(n.node())
 			at := slices.IndexFunc(said, func(s catalog.Signal) bool { return s.Name == "check" })
 			if at < 0 {
 				t.Fatalf("node %d says %+v", n.node(), said)

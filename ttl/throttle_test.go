@@ -69,6 +69,13 @@ func (b *board) ownOf(node uint64) catalog.Own {
 	return b.all[node].Own
 }
 
+// signalsOf is what a node has said of its signals.
+func (b *board) signalsOf(node uint64) []catalog.Signal {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all[node].Signals
+}
+
 func (b *board) SetSuffered(context.Context, uint64, catalog.Suffered) error { return nil }
 
 // loaded is a server whose pressure is a load and what the nodes add.
@@ -563,7 +570,7 @@ func TestEveryNodeShowsItsBatches(t *testing.T) {
 		for i, n := range nodes {
 			n.end()
 			want := catalog.Signal{Name: "batch_time", State: catalog.Measured, Value: 40 * float64(i+1), Threshold: 50, Unit: "ms"}
-			said := b.all[n.node()].Signals
+			said := b.signalsOf(n.node())
 			at := slices.IndexFunc(said, func(s catalog.Signal) bool { return s.Name == want.Name })
 			if at < 0 {
 				t.Fatalf("node %d shows %+v", n.node(), said)
