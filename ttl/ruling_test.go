@@ -91,7 +91,7 @@ func TestBrake(t *testing.T) {
 		due    plan.Estimate
 		limits limits
 		want   bool
-		bound  uint64 // 0 for none
+		bound  int64 // -1 for none
 	}{
 		{"few", fresh, nil, table(1000, 1000), l, false, 1200},
 		{"nearly all of a small table", fresh, nil, table(1001, 901), l, true, 1200},
@@ -100,9 +100,12 @@ func TestBrake(t *testing.T) {
 		{"a million", fresh, nil, table(5_000_000, 1_000_000), l, false, 1_200_000},
 		{"more than a million", fresh, nil, million, l, true, 1_200_000},
 		{"always", fresh, nil, table(100, 1), always, true, 0},
-		{"never", fresh, nil, million, never, false, 0},
+		{"always, of later runs", known, steady, table(30_000, 1), always, true, 0},
+		{"always, where nothing is due", known, steady, table(30_000, 0), always, false, 0},
+		{"always, of a table judged once", with("TTL_BRAKE_FACTOR", "0"), steady, table(30_000, 1), always, true, 0},
+		{"never", fresh, nil, million, never, false, -1},
 		{"another version", older, steady, million, l, true, 1_200_000},
-		{"from a dump", dump, steady, table(10, 1), never, true, 0},
+		{"from a dump", dump, steady, table(10, 1), never, true, -1},
 
 		{"as usual", known, steady, table(30_000, 1100), l, false, 18_000},
 		{"ten times as much as usual, and most of the table", known, steady, table(12_000, 10_001), l, true, 12_000},
@@ -112,8 +115,8 @@ func TestBrake(t *testing.T) {
 			"all of the table, as always", known, daily(900_000, 900_000, 900_000), table(1_000_000, 1_000_000), l, false,
 			10_800_000,
 		},
-		{"judged once", known, steady, table(300_000, 300_000), single, false, 0},
-		{"judged once, by the table", with("TTL_BRAKE_FACTOR", "0"), steady, table(300_000, 300_000), l, false, 0},
+		{"judged once", known, steady, table(300_000, 300_000), single, false, -1},
+		{"judged once, by the table", with("TTL_BRAKE_FACTOR", "0"), steady, table(300_000, 300_000), l, false, -1},
 		{
 			"the table allows more", with("TTL_BRAKE_FACTOR", "1000"), steady, table(300_000, 300_000), l, false,
 			1_200_000,
@@ -189,9 +192,9 @@ func TestBrake(t *testing.T) {
 				t.Errorf("got %q, want braked %v", got.Why, c.want)
 			}
 
-			bound := uint64(0)
+			bound := int64(-1)
 			if got.Bound != nil {
-				bound = *got.Bound
+				bound = int64(*got.Bound)
 			}
 			if bound != c.bound {
 				t.Errorf("got bound %d, want %d", bound, c.bound)

@@ -292,7 +292,8 @@ func All() []Setting {
 		},
 		{
 			Name: BrakePercent, Kind: KindInt, Default: "50", Max: 100, Scope: "table", Effect: EffectRuns,
-			Text: "Share of the table that makes the brake hold; 0 always holds, 100 never does.",
+			Text: "Share of the table that makes the brake hold; 0 holds every run that has rows to delete, whatever " +
+				"ttl_brake_factor and TTL_BRAKE_FACTOR say, 100 none.",
 		},
 		{
 			Name: BrakeFactor, Kind: KindInt, Default: "10", Max: 1_000_000, Scope: "table", Effect: EffectRuns,

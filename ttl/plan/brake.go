@@ -14,7 +14,7 @@ import (
 type Brake struct {
 	MaxRows int64 // ttl_brake_max_rows
 	Rows    int64 // ttl_brake_rows
-	Percent int64 // ttl_brake_percent: 0 holds always, 100 never
+	Percent int64 // ttl_brake_percent: 0 holds every run, 100 none
 	Factor  int64 // ttl_brake_factor, or TTL_BRAKE_FACTOR of the table; 0 judges a table only once
 
 	RunRows    int64 // TTL_MAX_ROWS of the table; 0 for none
@@ -65,7 +65,7 @@ type Ruling struct {
 // Judge says whether a run is a surprise, and what would be one.
 func (b Brake) Judge(r Run) Ruling {
 	ruling := b.first(r)
-	if r.Known {
+	if r.Known && b.Percent > 0 { // which at 0 asks about every run, as about the first one
 		ruling = b.later(r)
 	}
 	return b.absolute(r, ruling)
