@@ -55,7 +55,7 @@ var timeTrials = map[string]func(*trial){
 	},
 	setting.JobTimeout: func(s *trial) {
 		s.running(slowly)
-		execAll(s.T, s.direct, "UPDATE ttlproxy.job SET state_at = state_at - INTERVAL 5 MINUTE")
+		execAll(s.T, s.direct, "UPDATE ttlproxy.job SET created_at = created_at - INTERVAL 5 MINUTE")
 		s.sql("SET GLOBAL ttl_job_timeout = '2m'")
 		s.wait("the end", func() bool {
 			return s.number("SELECT COUNT(*) FROM ttlproxy.job_history WHERE table_name = '%s' AND state = 'timed out'",

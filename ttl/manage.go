@@ -44,8 +44,7 @@ func (t *ticker) manage(ctx context.Context, v view, job catalog.Job) error {
 		return t.finish(ctx, job, catalog.JobFinished, "")
 	case paused.Why != "" && job.State != catalog.JobNeedsApproval: // an approval may be given meanwhile
 		return t.setState(ctx, job, catalog.JobPaused, paused)
-	// waiting does not count
-	case l.jobTimeout > 0 && job.State == catalog.JobRunning && v.now.Sub(job.StateAt) > l.jobTimeout:
+	case l.jobTimeout > 0 && job.State == catalog.JobRunning && job.Worked(v.now) > l.jobTimeout:
 		return t.finish(ctx, job, catalog.JobTimedOut, fmt.Sprintf("ttl_job_timeout of %s is over",
 			ddl.FormatDuration(l.jobTimeout)))
 	case tooManyFailed(job.Counts):

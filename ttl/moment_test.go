@@ -322,9 +322,10 @@ func TestWindowPausesAJobAtItsKey(t *testing.T) {
 			t.Errorf("the cursor stays at %s", cursor)
 		}
 
+		// It has worked for a minute and a half before its window closed.
 		f.set(setting.WindowStart, "00:00 +0000")
 		f.set(setting.JobTimeout, "2h")
-		m = f.at(utc("05-10 22:00:00"))
+		m = f.at(utc("05-10 21:58:30"))
 		m.most = 1
 		m.pass()
 
@@ -333,7 +334,7 @@ func TestWindowPausesAJobAtItsKey(t *testing.T) {
 		}
 
 		gone := f.Text("SELECT 10000 - " + f.Rows("t"))
-		f.at(utc("05-10 22:00:00.000001")).pass()
+		f.at(utc("05-10 21:58:30.000001")).pass()
 		ended := f.Text("SELECT CONCAT_WS(' ', state, deleted, reason) FROM " + f.Schema +
 			"_c.job_history ORDER BY job_id LIMIT 1")
 		if want := "timed out " + gone + " ttl_job_timeout of 2h is over"; ended != want {
@@ -475,6 +476,14 @@ func TestPauseIsNoWork(t *testing.T) {
 		m.pass()
 		left := f.Rows("t")
 
+		later := func(by time.Duration) {
+			t.Helper()
+			at = at.Add(by)
+			m = f.at(at)
+			m.engine.cfg.StopFile, m.most = file, 1
+			m.pass()
+		}
+		var worked time.Duration
 		for _, c := range []struct {
 			what, state string
 			begin, end  func() error
@@ -495,13 +504,6 @@ func TestPauseIsNoWork(t *testing.T) {
 				func() error { return os.Remove(file) },
 			},
 		} {
-			later := func(by time.Duration) {
-				t.Helper()
-				at = at.Add(by)
-				m = f.at(at)
-				m.engine.cfg.StopFile, m.most = file, 1
-				m.pass()
-			}
 			if err := c.begin(); err != nil {
 				t.Fatal(err)
 			}
@@ -520,10 +522,21 @@ func TestPauseIsNoWork(t *testing.T) {
 			if err != nil || len(jobs) != 1 || jobs[0].State != catalog.JobRunning || f.Rows("t") == left {
 				t.Fatalf("%s, over: the jobs are %+v, %v; %s rows are left", c.what, jobs, err, f.Rows("t"))
 			}
-			if worked := jobs[0].Worked(at); worked > 10*time.Minute {
+			worked = jobs[0].Worked(at)
+			if worked > 10*time.Minute {
 				t.Errorf("%s: the job has worked for %s", c.what, worked)
 			}
 			left = f.Rows("t")
+		}
+
+		// Nor does any of them give it time.
+		later(time.Hour - worked)
+		if got := f.waits(); got != "running" {
+			t.Errorf("after an hour at work the job is %q", got)
+		}
+		later(time.Microsecond)
+		if got := f.Text("SELECT state FROM " + f.Schema + "_c.job_history ORDER BY job_id LIMIT 1"); got != "timed out" {
+			t.Errorf("after more than an hour at work the job is %q", got)
 		}
 	})
 }

@@ -355,9 +355,9 @@ func All() []Setting {
 		},
 		{
 			Name: JobTimeout, Kind: KindDuration, Default: "6h", Min: 60, Scope: "table", Effect: EffectAtOnce,
-			Text: "A job that runs for longer than this ends as timed out, and the next one takes what is left; " +
-				"waiting for a window or an approval, and being paused, does not count. Time in which signals let " +
-				"nothing go, or no engine runs, does.",
+			Text: "A job that has run for longer than this, all its time together, ends as timed out, and the next " +
+				"one takes what is left; waiting for a window or an approval, and being paused, does not count. Time " +
+				"in which signals let nothing go, or no engine runs, does.",
 		},
 		{
 			Name: HTTPTrigger, Kind: KindBool, Default: "OFF", Scope: "cluster", Effect: EffectEvents,
