@@ -8,12 +8,13 @@ import (
 )
 
 // Keep deletes what is older than days: history, events, error rows, nodes that left and policies
-// whose table has vanished. The holder of the lease calls it now and then; it ends with
+// whose table has vanished. What later jobs go by stays, however old it is: when a table had its last
+// run, what its runs have found, which rows rest. The holder of the lease calls it now and then; it ends with
 // ErrLeaseLost if that is somebody else by now. If there is much, it stops after a second, and is not done.
 func (s *Store) Keep(ctx context.Context, lease Lease, ttl time.Duration, days int64) (done bool, err error) {
 	until := time.Now().Add(keepFor)
 	renew := func() error { return s.Renew(ctx, lease, ttl) }
-	outdated := []string{deleteOldHistory, deleteOldRuns, deleteOldEvents, deleteOldRowErrors, deleteOldSchedules}
+	outdated := []string{deleteOldHistory, deleteOldEvents, deleteOldRowErrors, deleteOldSchedules}
 	for _, q := range outdated {
 		if done, err := s.drain(ctx, until, renew, q, days); !done || err != nil {
 			return false, err
@@ -25,7 +26,7 @@ func (s *Store) Keep(ctx context.Context, lease Lease, ttl time.Duration, days i
 			return false, err
 		}
 	}
-	if done, err := s.forgetRuns(ctx, until, renew); !done || err != nil {
+	if done, err := s.forgetRuns(ctx, until, renew, days); !done || err != nil {
 		return false, err
 	}
 	if err := renew(); err != nil {
@@ -55,25 +56,29 @@ func (s *Store) drain(
 	return done, nil
 }
 
-// forgetRuns removes the runs of policies that have more of them than anybody reads.
-func (s *Store) forgetRuns(ctx context.Context, until time.Time, renew func() error) (done bool, err error) {
+// forgetRuns removes the first runs of policies that have more of them than anybody reads, and those of policies that
+// have been gone for days. The others are not old, whenever they were: by them it is known what is usual, and that a
+// consent was used up.
+func (s *Store) forgetRuns(
+	ctx context.Context, until time.Time, renew func() error, days int64,
+) (done bool, err error) {
 	type many struct {
 		policy uint64
-		runs   int
+		beyond int
 	}
 
-	rows, err := s.db.QueryContext(ctx, s.sql(selectManyRuns), runsRead)
+	rows, err := s.db.QueryContext(ctx, s.sql(selectManyRuns), days, runsRead)
 	if err != nil {
 		return false, fmt.Errorf("count runs: %w", err)
 	}
-	all, err := collect(rows, func(r *sql.Rows) (m many, err error) { return m, r.Scan(&m.policy, &m.runs) })
+	all, err := collect(rows, func(r *sql.Rows) (m many, err error) { return m, r.Scan(&m.policy, &m.beyond) })
 	if err != nil {
 		return false, fmt.Errorf("count runs: %w", err)
 	}
 
 	const atOnce = 1000
 	for _, m := range all {
-		for left := m.runs - runsRead; left > 0; left -= atOnce {
+		for left := m.beyond; left > 0; left -= atOnce {
 			if time.Now().After(until) {
 				return false, nil
 			}

@@ -114,3 +114,52 @@ func TestKeepTakesItsTime(t *testing.T) {
 		}
 	})
 }
+
+// TestKeepForgetsNothingThatCounts: however seldom a table has a run, it is known when the last one was, which rows
+// rest, and that a consent was used up.
+func TestKeepForgetsNothingThatCounts(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "t"))
+		full := ended{JobFinished, 5, TriggerSchedule}
+		now := time.Now().UTC()
+		b.run(t, p, now.AddDate(0, 0, -14), map[string]ended{"dropped": full, "p0": full, "p1": full})
+		b.run(t, p, now.AddDate(0, 0, -7), map[string]ended{"p0": full, "p1": full})
+		b.exec(t, "UPDATE {run} SET finished_at = run_at + INTERVAL 1 MINUTE")
+		b.exec(t, "INSERT INTO {run} (policy_id, run_at, deleted, finished, finished_at) "+
+			"VALUES (?, '2020-01-01', 1, TRUE, '2020-01-01'), (?, UTC_TIMESTAMP(6), 1, TRUE, UTC_TIMESTAMP(6))",
+			p.ID+100, p.ID+200)
+		for _, key := range []string{"[1]", "[2]"} {
+			e := RowError{PolicyID: p.ID, Key: key, Number: 1451, Reason: "a child"}
+			if err := b.RecordRowError(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.exec(t, "UPDATE {row_error} SET last_at = last_at - INTERVAL 6 DAY")
+		b.exec(t, "UPDATE {row_error} SET next_try_at = last_at WHERE row_key = '[1]'")
+
+		lease, err := b.Acquire(t.Context(), "scheduler", b.node(t), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Keep(t.Context(), lease, time.Minute, 5); err != nil {
+			t.Fatal(err)
+		}
+
+		for query, want := range map[string]int{
+			"SELECT COUNT(*) FROM {schedule} WHERE partition_name = 'dropped'":     0,
+			"SELECT COUNT(*) FROM {schedule} WHERE partition_name IN ('p0', 'p1')": 2,
+			"SELECT COUNT(*) FROM {row_error} WHERE row_key = '[1]'":               0,
+			"SELECT COUNT(*) FROM {row_error} WHERE row_key = '[2]'":               1,
+		} {
+			if got := b.scalar(t, query); got != want {
+				t.Errorf("%s: got %d, want %d", query, got, want)
+			}
+		}
+		for policy, want := range map[uint64]int{p.ID: 2, p.ID + 100: 0, p.ID + 200: 1} {
+			if got := b.scalar(t, "SELECT COUNT(*) FROM {run} WHERE policy_id = ?", policy); got != want {
+				t.Errorf("%d runs of policy %d of %d are left, want %d", got, policy, p.ID, want)
+			}
+		}
+	})
+}

@@ -300,17 +300,22 @@ const (
 // Housekeeping.
 const (
 	deleteOldHistory = `DELETE FROM {job_history} WHERE finished_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY LIMIT 1000`
-	deleteOldRuns    = `DELETE FROM {run} WHERE finished_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY LIMIT 1000`
-	// Runs beyond those that are read.
-	selectManyRuns     = `SELECT policy_id, COUNT(*) FROM {run} GROUP BY policy_id HAVING COUNT(*) > ?`
+	// Runs beyond those that are read: all of them where the policy has been gone for days.
+	selectManyRuns = `SELECT r.policy_id, COUNT(*) - IF(p.id IS NULL AND MAX(r.finished_at) < UTC_TIMESTAMP(6)
+ - INTERVAL ? DAY, 0, ?) AS beyond FROM {run} r LEFT JOIN {policy} p ON p.id = r.policy_id
+ GROUP BY r.policy_id, p.id HAVING beyond > 0`
 	deleteFirstRuns    = `DELETE FROM {run} WHERE policy_id = ? ORDER BY run_at LIMIT ?`
 	deleteOldEvents    = `DELETE FROM {event} WHERE at < UTC_TIMESTAMP(6) - INTERVAL ? DAY LIMIT 1000`
 	deleteOldNodes     = `DELETE FROM {node} WHERE heartbeat_at < UTC_TIMESTAMP(6) - INTERVAL 1 DAY LIMIT 1000`
-	deleteOldRowErrors = `DELETE FROM {row_error} WHERE last_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY LIMIT 1000`
-	selectVanished     = `SELECT ` + policyColumns + ` WHERE p.state = 'disarmed'
+	deleteOldRowErrors = `DELETE FROM {row_error} WHERE last_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY
+ AND next_try_at < UTC_TIMESTAMP(6) LIMIT 1000`
+	selectVanished = `SELECT ` + policyColumns + ` WHERE p.state = 'disarmed'
  AND p.state_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY`
-	deleteOldSchedules = `DELETE FROM {schedule} WHERE partition_name <> ''
- AND last_started_at < UTC_TIMESTAMP(6) - INTERVAL ? DAY
+	// Those of partitions that the table's runs have passed over for days. The last run of a table counts, however
+	// long ago it was: by it the next one is due.
+	deleteOldSchedules = `DELETE FROM {schedule} WHERE partition_name <> '' AND last_started_at < (
+  SELECT l.run_at FROM (SELECT policy_id, MAX(last_started_at) AS run_at FROM {schedule} GROUP BY policy_id) l
+  WHERE l.policy_id = {schedule}.policy_id) - INTERVAL ? DAY
  AND NOT EXISTS (SELECT 1 FROM {job} j WHERE j.policy_id = {schedule}.policy_id
  AND j.partition_name = {schedule}.partition_name) LIMIT 1000`
 )
