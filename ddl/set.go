@@ -25,7 +25,8 @@ type Assignment struct {
 	Scope Scope
 	Name  string // in lower case
 	Value string // as written
-	// Word is set when Value is a single bare word such as ON or DEFAULT, which stands for itself.
+	// Word is set when Value is a single bare word such as ON or DEFAULT, which stands for itself. TRUE, FALSE
+	// and NULL are values.
 	Word bool
 }
 
@@ -131,7 +132,8 @@ func (r *reader) value() (value string, bare bool) {
 		return "", false
 	}
 	first, last := r.tokens[from], r.tokens[r.at-1]
-	return r.text[first.start:last.end], r.at == from+1 && first.kind == word && !r.oneOf(first, "TRUE", "FALSE")
+	bare = r.at == from+1 && first.kind == word && !r.oneOf(first, "TRUE", "FALSE", "NULL")
+	return r.text[first.start:last.end], bare
 }
 
 // scopeWord reads GLOBAL, SESSION, LOCAL or PERSIST: our settings are persistent anyway.

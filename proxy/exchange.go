@@ -109,6 +109,16 @@ func SelectValues(expressions ...string) string {
 
 // AskValues runs a query that is answered with one row. NULL is the empty string.
 func (x *Exchange) AskValues(question string) ([]string, error) {
+	row, err := x.AskRow(question)
+	values := make([]string, len(row))
+	for i, v := range row {
+		values[i] = string(v)
+	}
+	return values, err
+}
+
+// AskRow is AskValues for those to whom NULL, which is nil, is not the empty string.
+func (x *Exchange) AskRow(question string) ([][]byte, error) {
 	r, err := x.Ask(question)
 	if err != nil {
 		return nil, err
@@ -116,11 +126,7 @@ func (x *Exchange) AskValues(question string) ([]string, error) {
 	if len(r.Rows) != 1 {
 		return nil, fmt.Errorf("the server answered %d rows to a question for values", len(r.Rows))
 	}
-	values := make([]string, len(r.Rows[0]))
-	for i, v := range r.Rows[0] {
-		values[i] = string(v)
-	}
-	return values, nil
+	return r.Rows[0], nil
 }
 
 // query is a COM_QUERY without query attributes.

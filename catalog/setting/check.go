@@ -58,6 +58,20 @@ func (s Setting) wrongValue(value string, why error) *ddl.Error {
 	return &ddl.Error{Code: ddl.CodeWrongSetting, State: "42000", Message: text}
 }
 
+func (s Setting) wrongType() *ddl.Error {
+	text := fmt.Sprintf("Incorrect argument type to variable '%s'", s.spelling())
+	return &ddl.Error{Code: ddl.CodeWrongType, State: "42000", Message: text}
+}
+
+// RefuseNull is MySQL's error for NULL, which no setting takes: a variable that was never set, or a parameter that
+// nobody has bound, must not lift a limit.
+func (s Setting) RefuseNull() *ddl.Error {
+	if s.Kind == KindInt {
+		return s.wrongType()
+	}
+	return s.wrongValue("NULL", errors.New("DEFAULT returns it to its default"))
+}
+
 func (s Setting) truncated(value string) *ddl.Error {
 	text := fmt.Sprintf("Truncated incorrect %s value: '%s'", s.spelling(), value)
 	return &ddl.Error{Code: ddl.CodeTruncated, State: "22007", Message: text}
@@ -79,8 +93,7 @@ func (s Setting) checkInt(value string) (string, *ddl.Error, *ddl.Error) {
 		return "", nil, s.wrongNumber(value)
 	}
 	if !ok { // as TiDB says it of its own
-		text := fmt.Sprintf("Incorrect argument type to variable '%s'", s.spelling())
-		return "", nil, &ddl.Error{Code: ddl.CodeWrongType, State: "42000", Message: text}
+		return "", nil, s.wrongType()
 	}
 	if s.Name == RunningTasks && n.Cmp(big.NewInt(-1)) == 0 {
 		return "-1", nil, nil

@@ -24,7 +24,8 @@ const intro = `# Settings
 Set with ` + "`SET GLOBAL name = value`" + ` through the proxy, read with ` + "`SELECT @@name`, `SHOW VARIABLES LIKE '%ttl%'` or `SHOW TTL VARIABLES`" + `.
 They are kept in the catalog and hold for all proxies of it. Ten have a second name that TiDB knows. Numbers out of range are clamped with
 warning 1292; where that would lift a limit, as a negative one of a setting that 0 switches off, or more than 100 percent, they are
-refused (1231), unless TiDB has the setting, too. ` + "`SET GLOBAL name = DEFAULT`" + ` leaves a setting as if nobody had ever set it.
+refused (1231), unless TiDB has the setting, too. ` + "`SET GLOBAL name = DEFAULT`" + ` leaves a setting as if nobody had ever set it;
+NULL is refused.
 
 Once the statement has answered, no row goes by the old value, on any node: the batches that were planned by it are refused, and work
 goes on, within a second, by the new one. The last column says what else there is to a change. A value that a node does not understand,

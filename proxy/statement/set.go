@@ -109,12 +109,12 @@ type checked struct {
 
 // checkValues asks the server for the values and checks them.
 func checkValues(x *proxy.Exchange, ours []ddl.Assignment, question string) (*checked, error) {
-	values, err := x.AskValues(question)
+	values, err := x.AskRow(question)
 	if err != nil {
 		return nil, err
 	}
 
-	seconds, err := strconv.Atoi(values[0])
+	seconds, err := strconv.Atoi(string(values[0]))
 	if err != nil {
 		return nil, refuse("the server's distance from UTC is not a number: %s", values[0])
 	}
@@ -130,14 +130,18 @@ func checkValues(x *proxy.Exchange, ours []ddl.Assignment, question string) (*ch
 	return c, nil
 }
 
-func (c *checked) check(v ddl.Assignment, value string, zone *time.Location) error {
+// check takes a value, which is nil for NULL.
+func (c *checked) check(v ddl.Assignment, value []byte, zone *time.Location) error {
 	s, _ := setting.Find(v.Name)
 	if v.Word && strings.EqualFold(v.Value, "DEFAULT") {
 		c.values[s.Name] = setting.Unset
 		return nil
 	}
+	if value == nil {
+		return refusal(s.RefuseNull())
+	}
 
-	stored, warning, refused := s.Check(value, zone)
+	stored, warning, refused := s.Check(string(value), zone)
 	if refused != nil {
 		return refusal(refused)
 	}

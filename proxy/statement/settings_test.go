@@ -2,10 +2,16 @@ package statement
 
 import (
 	"database/sql"
+	"errors"
 	"net"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 func TestSettings(t *testing.T) {
@@ -74,6 +80,47 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		if got := rows(t, db, "SELECT @@ttl_brake_rows"); !slices.Equal(got, []string{"10000"}) {
 			t.Errorf("a SET that failed left %q", got)
 		}
+	})
+}
+
+// TestNullIsNoValue: a value that nobody has given lifts no limit, and names no host.
+func TestNullIsNoValue(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		run(t, db, "SET GLOBAL ttl_rate_schedule = '500', ttl_brake_rows = 7, ttl_throttle_replicas = '"+b.server.Addr()+"'")
+		before := rows(t, db, "SHOW TTL VARIABLES")
+
+		for _, s := range setting.All() {
+			want, said := uint16(ddl.CodeWrongSetting), "can't be set to the value of 'NULL'" // as of the server's own
+			if s.Kind == setting.KindInt {
+				want, said = ddl.CodeWrongType, "Incorrect argument type"
+			}
+			for _, null := range []string{"NULL", "null", "@ttlproxy_unset", "(SELECT NULL)"} {
+				query := "SET GLOBAL " + s.Name + " = " + null
+				if code, message := refused(t, db, query); code != want || !strings.Contains(message, said) {
+					t.Errorf("%s: error %d (%s), want %d (%s)", query, code, message, want, said)
+				}
+			}
+
+			set, err := db.PrepareContext(t.Context(), "SET GLOBAL "+s.Name+" = ?")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = set.ExecContext(t.Context(), nil)
+			if e, ok := errors.AsType[*mysql.MySQLError](err); !ok || e.Number != want {
+				t.Errorf("SET GLOBAL %s = ?, of NULL: %v, want error %d", s.Name, err, want)
+			}
+			_ = set.Close()
+		}
+
+		run(t, db, "SET @ttlproxy_word = 'NULL'")
+		if code, _ := refused(t, db, "SET GLOBAL ttl_rate_schedule = @ttlproxy_word"); code != ddl.CodeWrongSetting {
+			t.Errorf("the text NULL: error %d", code)
+		}
+		if after := rows(t, db, "SHOW TTL VARIABLES"); !slices.Equal(after, before) {
+			t.Errorf("the settings are %q, were %q", after, before)
+		}
+		run(t, db, "SET GLOBAL ttl_rate_schedule = '', ttl_brake_rows = DEFAULT, ttl_throttle_replicas = DEFAULT")
 	})
 }
 
