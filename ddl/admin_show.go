@@ -24,7 +24,7 @@ func (r *reader) showTTL() {
 		r.close(a, r.narrowed(a), usageWhole)
 		return
 	}
-	r.close(a, r.forTable(&a.Table) && r.fromSchema(&a.Schema) && r.narrowed(a), usageShow)
+	r.close(a, r.forTable(&a.Table) && r.ofSchema(a) && r.narrowed(a), usageShow)
 }
 
 // narrowed reads which rows of a list are wanted, and how many.
@@ -49,6 +49,26 @@ func (r *reader) quoteColumns(condition []token) string {
 		}
 	}
 	return b.String() + r.text[at:condition[len(condition)-1].end]
+}
+
+// ofSchema reads FROM schema, which is that of the table if one is named.
+func (r *reader) ofSchema(a *ShowTTL) bool {
+	if !r.fromSchema(&a.Schema) {
+		return false
+	}
+	if a.Schema == "" || a.Table == nil {
+		return true
+	}
+
+	if a.Table.Schema == "" {
+		a.Table.Schema = a.Schema
+	}
+	if a.Table.Schema != a.Schema {
+		r.at-- // the error is about the other schema
+		return false
+	}
+
+	return true
 }
 
 func (r *reader) fromSchema(schema *string) (ok bool) {

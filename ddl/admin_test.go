@@ -51,6 +51,10 @@ func TestAdminStatements(t *testing.T) {
 			List: ListTables, Schema: "shop",
 			Filter: Filter{Like: "'s%'"},
 		},
+		"SHOW TTL JOBS FOR t FROM shop": &ShowTTL{List: ListJobs, Schema: "shop", Table: pointer("shop.t")},
+		"SHOW TTL JOBS FOR `shop`.t IN shop": &ShowTTL{
+			List: ListJobs, Schema: "shop", Table: pointer("shop.t"),
+		},
 		"SHOW TTL HISTORY FOR t WHERE a > (1) LIMIT 5": &ShowTTL{
 			List: ListHistory, Table: pointer("t"),
 			Filter: Filter{Where: "a > (1)"}, Limit: new(uint64(5)),
@@ -96,6 +100,8 @@ func TestAdminStatementsShowTheirGrammar(t *testing.T) {
 		"SHOW TTL JOBS LIMIT -1":                    usageShow,
 		"SHOW TTL JOBS LIKE":                        usageShow,
 		"SHOW TTL JOBS WHERE":                       usageShow,
+		"SHOW TTL JOBS FOR a.t FROM b":              "near 'b' at line 1; the right syntax is: " + usageShow,
+		"SHOW TTL JOBS FOR a.t FROM b LIKE 'x'":     usageShow,
 		"SHOW TTL JOBS WHERE LIMIT 1":               usageShow,
 		"SHOW TTL STATUS FOR t":                     "near 'FOR t' at line 1; the right syntax is: " + usageWhole,
 		"SHOW TTL VARIABLES FROM shop":              usageWhole,
