@@ -20,11 +20,11 @@ var partitionColumns = []Column{
 	{Name: "Table_schema", Type: Name},
 	{Name: "Table_name", Type: Name},
 	{Name: "Partition_name", Type: Name},
-	{Name: "Bound", Type: Text},
+	{Name: "Bound", Type: LongText},
 	{Name: "Rows_estimated", Type: Integer},
 	{Name: "Bytes", Type: Unsigned},
 	{Name: "Due", Type: Time},
-	{Name: "Fate", Type: Text},
+	{Name: "Fate", Type: LongText},
 }
 
 // Partitions is SHOW TTL PARTITIONS: those of one table.

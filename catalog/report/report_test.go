@@ -1,9 +1,12 @@
 package report
 
 import (
+	"cmp"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
@@ -571,6 +574,85 @@ func TestEveryRowFitsItsColumns(t *testing.T) {
 			if len(r.Values) != len(l.Columns) {
 				t.Errorf("%s: %d values for %d columns", l.Name, len(r.Values), len(l.Columns))
 			}
+		}
+	}
+}
+
+// TestEveryTextFitsItsColumn: what the catalog may hold, as long as it may be, is shown. The server would show NULL.
+func TestEveryTextFitsItsColumn(t *testing.T) {
+	t.Parallel()
+	const long = 5000 // what nothing bounds
+	lengths := map[string]int{
+		"Schema": 64, "Name": 64, "Column": 64, "Partition": 64, "Version": 255, "Literal": 255, "JobInterval": 255,
+		"TimeZone": 64, "Owner": 288, "TriggeredBy": 288, "Actor": 288, "By": 288, "Server": 320, "Address": 255,
+		"Host": 255, "UUID": 64, "Cluster": 64, "Plan": 16, "CutoffLiteral": 64, "FloorLiteral": 64,
+		"User": 128, "Client": 64, "Backend": 320, // of sessions, not of the catalog
+	}
+
+	var policy catalog.Policy
+	var job catalog.Job
+	var task catalog.Task
+	var node catalog.Node
+	var rowError catalog.RowError
+	var event catalog.Event
+	var lineage catalog.Lineage
+	var pause catalog.GlobalPause
+	var session Session
+	var partition Partition
+	for _, v := range []any{
+		&policy, &job, &task, &node, &rowError, &event, &lineage, &pause, &session, &partition,
+	} {
+		lengthen(reflect.ValueOf(v).Elem(), lengths, long)
+	}
+	policy.ID, policy.State = 1, catalog.PolicyDisarmed
+	policy.Rule.Options = map[string]string{}
+	for _, o := range []string{
+		ddl.OptionCron, ddl.OptionWindow, ddl.OptionMaxLag, ddl.OptionDeleteRate, ddl.OptionBatchSize, ddl.OptionView,
+	} {
+		policy.Rule.Options[o] = strings.Repeat("ž", long)
+	}
+	job.ID, job.PolicyID, job.State, job.Owner, job.Tasks, job.TasksFinished = 7, 1, catalog.JobNeedsApproval, 3, 1<<31, 1<<31
+	task.JobID, task.Owner, node.ID, node.Live = 7, 3, 3, true
+	node.Name = strings.Repeat("ž", 255)
+	values := setting.Defaults()
+	for name := range values {
+		values[name] = strings.Repeat("ž", 1024)
+	}
+
+	s := &Snapshot{
+		Now: noon, Policies: []*catalog.Policy{&policy}, Jobs: []catalog.Job{job}, Nodes: []catalog.Node{node},
+	}
+	past := []catalog.EndedJob{{Job: job, FinishedAt: noon}}
+	for _, l := range []List{
+		listTables(s), listJobs(s), listTasks(s, []catalog.Task{task}), listHistory(past),
+		listErrors([]catalog.RowError{rowError}), listNodes(s, nil), listEvents([]catalog.Event{event}),
+		listVariables(values), Sessions([]Session{session}), Status(s, lineage), Lineage(lineage, pause),
+		Partitions(policy.Table, []Partition{partition}), Runs(policy.Table, past, nil), TiDBTableStatus(s),
+		TiDBTask(s, []catalog.Task{task}), TiDBHistory(s, past),
+	} {
+		if len(l.Rows) == 0 {
+			t.Errorf("%s has no row", l.Name)
+		}
+		for _, r := range l.Rows {
+			for i, c := range l.Columns {
+				text, _ := r.Values[i].(string)
+				if n := utf8.RuneCountInString(text); n > c.Type.Length() {
+					t.Errorf("%s: column %s has %d characters, and its type is %s", l.Name, c.Name, n, c.Type)
+				}
+			}
+		}
+	}
+}
+
+// lengthen makes the texts of a value as long as they may be.
+func lengthen(v reflect.Value, lengths map[string]int, long int) {
+	for f, field := range v.Fields() {
+		switch {
+		case !f.IsExported():
+		case field.Kind() == reflect.Struct && f.Type != reflect.TypeFor[time.Time]():
+			lengthen(field, lengths, long)
+		case f.Type == reflect.TypeFor[string]():
+			field.SetString(strings.Repeat("ž", cmp.Or(lengths[f.Name], long)))
 		}
 	}
 }

@@ -2,8 +2,10 @@ package statement
 
 import (
 	"database/sql"
+	"strings"
 	"testing"
 
+	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -31,6 +33,30 @@ func TestListsOfATableInASchema(t *testing.T) {
 		query := "SHOW TTL JOBS FOR " + b.schema + ".orders FROM mysql"
 		if code, message := refused(t, db, query); code != ddl.CodeSyntax {
 			t.Errorf("%s: error %d (%s), want a syntax error", query, code, message)
+		}
+	})
+}
+
+// TestLongOptionsAreShown: what a table says is not cut, nor missing.
+func TestLongOptionsAreShown(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		rate := "100" + strings.Repeat(", mon 01:00-02:00 200", 100)
+		window := "mon 22:00-23:00" + strings.Repeat("; tue 22:00-23:00", 100)
+		b.declare(t, "orders", func(r *catalog.Rule) {
+			r.Options = map[string]string{ddl.OptionDeleteRate: rate, ddl.OptionWindow: window}
+		})
+		query := "SHOW TTL TABLES WHERE Delete_rate = '" + rate + "' AND `Window` = '" + window + "'"
+		if got := rows(t, db, query); len(got) != 1 || !strings.Contains(got[0], "|"+window+"|") {
+			t.Errorf("as text: got %q", got)
+		}
+		st, err := db.PrepareContext(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		if n := count(t, st); n != 1 {
+			t.Errorf("prepared: got %d rows", n)
 		}
 	})
 }
