@@ -79,19 +79,22 @@ func (r *reader) fromSchema(schema *string) (ok bool) {
 	return ok
 }
 
-// filter reads LIKE or WHERE. The condition reaches to LIMIT or to the end.
+// filter reads LIKE or WHERE. The condition reaches to LIMIT or to the end; a bracket that nothing opens ends it, too.
 func (r *reader) filter() Filter {
 	if r.peek(0, "LIKE") && r.ahead(1).kind == text {
 		r.at += 2
 		return Filter{Like: r.spelling(r.tokens[r.at-1])}
 	}
-	if !r.peek(0, "WHERE") || r.at+1 == len(r.tokens) || r.peek(1, "LIMIT") {
+	ends := func(n int) bool {
+		return r.at+n >= len(r.tokens) || r.peek(n, "LIMIT") || r.is(r.ahead(n), ')')
+	}
+	if !r.peek(0, "WHERE") || ends(1) {
 		return Filter{}
 	}
 
 	r.at++
 	start := r.current().start
-	for !r.done() && !r.peek(0, "LIMIT") {
+	for !ends(0) {
 		r.skip()
 	}
 

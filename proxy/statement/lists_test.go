@@ -37,6 +37,38 @@ func TestListsOfATableInASchema(t *testing.T) {
 	})
 }
 
+// TestWhereIsOneCondition: nothing else can stand behind it, and what it leaves is part of the list.
+func TestWhereIsOneCondition(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		b.declare(t, "orders")
+		for _, condition := range []string{
+			"0 UNION SELECT -1, 'value'", "0 UNION ALL SELECT 0", "1) UNION SELECT (-1", "(1)) UNION SELECT ((0)",
+			"1) -- ", "1 /* ) */ )", "1 ORDER BY Value", "1 GROUP BY Value", "1 HAVING 1", "1 FOR UPDATE",
+			"1 /*! ) UNION SELECT ( */ -1",
+		} {
+			query := "SHOW TTL STATUS WHERE " + condition
+			if code, message := refused(t, db, query); code != ddl.CodeSyntax ||
+				!strings.Contains(message, "the right syntax is: SHOW TTL {NODES") {
+				t.Errorf("%s: error %d (%s), want a syntax error", query, code, message)
+			}
+			if _, err := db.PrepareContext(t.Context(), query); err == nil {
+				t.Errorf("%s can be prepared", query)
+			}
+		}
+
+		for condition, want := range map[string]int{
+			"Variable_name = 'Policies' -- one": 1, "Variable_name = 'Policies' # )": 1, "0 OR 0": 0,
+			"(SELECT 1 UNION SELECT 1) AND Variable_name IN ('Policies', 'Nodes')": 2,
+			"Value = ')' OR Variable_name = 'Nodes' /* ) */":                       1,
+		} {
+			if got := rows(t, db, "SHOW TTL STATUS WHERE "+condition); len(got) != want {
+				t.Errorf("WHERE %s: got %q, want %d rows", condition, got, want)
+			}
+		}
+	})
+}
+
 // TestLongOptionsAreShown: what a table says is not cut, nor missing.
 func TestLongOptionsAreShown(t *testing.T) {
 	t.Parallel()

@@ -107,7 +107,7 @@ func (a *admin) matching(r *reply) (*report.List, bool, error) {
 	l.Rows = make([]report.Row, 0, len(found.Rows))
 	for _, row := range found.Rows {
 		at, err := strconv.Atoi(string(row[0]))
-		if err != nil || at >= len(r.list.Rows) {
+		if err != nil || at < 0 || at >= len(r.list.Rows) {
 			return nil, false, err
 		}
 		l.Rows = append(l.Rows, r.list.Rows[at])

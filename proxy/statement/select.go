@@ -27,7 +27,7 @@ func (r *reply) query(rows string) string {
 	case r.filter.Like != "":
 		q.WriteString(" WHERE " + ddl.Quote(r.list.Like) + " LIKE " + r.filter.Like)
 	case r.filter.Where != "":
-		q.WriteString(" WHERE " + r.filter.Where + "\n") // the condition may end in a comment
+		q.WriteString(" WHERE (" + r.filter.Where + "\n)") // one condition, which may end in a comment
 	}
 
 	limit := uint64(everyRow)
