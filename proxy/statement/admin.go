@@ -34,6 +34,13 @@ type reply struct {
 	notes    []proxy.Note
 }
 
+// cut leaves no more rows than are shown, unless the server has to say which.
+func (r *reply) cut() {
+	if r.filter == (ddl.Filter{}) && r.limit != nil && uint64(len(r.list.Rows)) > *r.limit {
+		r.list.Rows = r.list.Rows[:*r.limit]
+	}
+}
+
 // answer answers a statement. It returns false for one that is not ours.
 func (a *admin) answer(ctx context.Context, st *ddl.Statement) (bool, error) {
 	if e, ok := st.Action.(*ddl.ExplainTTL); ok {
@@ -72,7 +79,11 @@ func (a *admin) answer(ctx context.Context, st *ddl.Statement) (bool, error) {
 		return true, err
 	}
 
-	_, err = a.q.x.Forward(r.query(literalRows(r.list)))
+	text := r.query(literalRows(r.list))
+	if err := fits(a.q.x, text); err != nil {
+		return true, err
+	}
+	_, err = a.q.x.Forward(text)
 	return true, err
 }
 
@@ -124,7 +135,11 @@ func (a *admin) execute(ctx context.Context, st *ddl.Statement) error {
 	if r.list == nil {
 		return a.ok(r)
 	}
-	if _, err := a.q.x.Ask("SET " + rowsVariable + " = " + literalRows(r.list)); err != nil {
+	text := "SET " + rowsVariable + " = " + literalRows(r.list)
+	if err := fits(a.q.x, text); err != nil {
+		return err
+	}
+	if _, err := a.q.x.Ask(text); err != nil {
 		return err
 	}
 
@@ -142,6 +157,7 @@ func (a *admin) run(ctx context.Context, action ddl.Action) (*reply, error) {
 	if err := a.q.veil(&r.info); err != nil {
 		return nil, err
 	}
+	r.cut()
 	return r, r.localize(a.q.x)
 }
 

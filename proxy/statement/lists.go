@@ -1,7 +1,6 @@
 package statement
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -60,12 +59,20 @@ func (a *admin) show(ctx context.Context, s *ddl.ShowTTL) (*reply, error) {
 		l.AddBackends(a.q.h.config.Backends())
 	}
 
-	r := &reply{list: &l, filter: s.Filter, limit: s.Limit}
-	if r.limit == nil && limit == maxList && grows(s.List) {
-		r.limit = new(uint64(longList))
-	}
+	return &reply{list: &l, filter: s.Filter, limit: mostLines(s)}, nil
+}
 
-	return r, nil
+// mostLines is how many lines of a list are shown; nil for all of them.
+func mostLines(s *ddl.ShowTTL) *uint64 {
+	switch {
+	case s.Limit != nil:
+		return s.Limit
+	case grows(s.List):
+		return new(uint64(longList))
+	case s.List == ddl.ListSessions || s.List == ddl.ListPartitions:
+		return new(uint64(maxList))
+	}
+	return nil
 }
 
 // loaded is how many lines of a list that grows are read. LIMIT counts what is left of them, so it bounds
@@ -157,7 +164,7 @@ func (a *admin) sessions(s *ddl.ShowTTL) (*reply, error) {
 	}
 
 	l := report.Sessions(shown)
-	return &reply{list: &l, filter: s.Filter, limit: cmp.Or(s.Limit, new(uint64(maxList)))}, nil
+	return &reply{list: &l, filter: s.Filter, limit: mostLines(s)}, nil
 }
 
 // partitions answers SHOW TTL PARTITIONS, to whoever may see the table.
@@ -192,5 +199,5 @@ func (a *admin) partitions(ctx context.Context, s *ddl.ShowTTL) (*reply, error) 
 		return nil, err
 	}
 
-	return &reply{list: &l, filter: s.Filter, limit: cmp.Or(s.Limit, new(uint64(maxList)))}, nil
+	return &reply{list: &l, filter: s.Filter, limit: mostLines(s)}, nil
 }

@@ -4,9 +4,11 @@ import (
 	"database/sql"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
 // TestListsOfATableInASchema: a table can be named with its schema behind it, as SHOW COLUMNS lets one do.
@@ -67,6 +69,105 @@ func TestWhereIsOneCondition(t *testing.T) {
 			}
 		}
 	})
+}
+
+// happened writes events of a table into the catalog.
+func (b *adminBed) happened(t *testing.T, n int, text string) {
+	t.Helper()
+	p := b.declare(t, "much")
+	run(t, b.db, "INSERT INTO "+b.store.Schema()+".event (at, kind, policy_id, policy_version, schema_name, table_name, "+
+		"actor, text) SELECT UTC_TIMESTAMP(6), 'changed', ?, 1, ?, ?, 'someone', ? FROM information_schema.COLUMNS LIMIT ?",
+		p.ID, p.Table.Schema, p.Table.Name, text, n)
+}
+
+// TestPreparedListsAreAsLong as those that are asked for as text.
+func TestPreparedListsAreAsLong(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		b.happened(t, longList+100, "x")
+		for query, want := range map[string]int{
+			"SHOW TTL EVENTS":                               longList,
+			"SHOW TTL EVENTS FOR much":                      longList,
+			"SHOW TTL EVENTS WHERE Text = 'x'":              longList,
+			"SHOW TTL EVENTS LIKE 'changed'":                longList,
+			"SHOW TTL EVENTS LIMIT 1050":                    longList + 50,
+			"SHOW TTL EVENTS WHERE Text = 'x' LIMIT 1050":   longList + 50,
+			"SHOW TTL EVENTS WHERE Text = 'x' LIMIT 7":      7,
+			"SHOW TTL VARIABLES WHERE Variable_name <> 'x'": len(rows(t, db, "SHOW TTL VARIABLES")),
+		} {
+			if got := len(rows(t, db, query)); got != want {
+				t.Errorf("%s: %d rows as text, want %d", query, got, want)
+			}
+			st, err := db.PrepareContext(t.Context(), query)
+			if err != nil {
+				t.Fatalf("prepare %s: %v", query, err)
+			}
+			if got := count(t, st); got != want {
+				t.Errorf("%s: %d rows prepared, want %d", query, got, want)
+			}
+			_ = st.Close()
+		}
+	})
+}
+
+// TestListsBeyondAPacket: a list that is longer than what the server takes at once is refused, and the session goes on.
+func TestListsBeyondAPacket(t *testing.T) {
+	t.Parallel()
+	for _, flavour := range mysqltest.Flavours {
+		t.Run(string(flavour), func(t *testing.T) {
+			t.Parallel()
+			b := newAdminBed(t, mysqltest.Start(t, flavour, "--max-allowed-packet=1M"))
+			b.ended(t, b.declare(t, "a"), 40, strings.Repeat("because ", 2500), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+			db := b.client(t, nil)
+			session := rows(t, db, "SELECT CONNECTION_ID()")[0]
+
+			long := func(name string, ask func(query string) error, query string) {
+				t.Helper()
+				if err := ask(query); err == nil || !strings.Contains(err.Error(), "max_allowed_packet") {
+					t.Errorf("%s, %s: got %v, want an error that names max_allowed_packet", name, query, err)
+				}
+				if got := rows(t, db, "SELECT CONNECTION_ID()")[0]; got != session {
+					t.Fatalf("%s, %s: the session is lost", name, query)
+				}
+			}
+			prepared := func(query string) error {
+				st, err := db.PrepareContext(t.Context(), query)
+				if err != nil {
+					return err
+				}
+				defer st.Close()
+				return drained(st.QueryContext(t.Context()))
+			}
+			text := func(query string) error { return drained(db.QueryContext(t.Context(), query)) }
+
+			long("prepared", prepared, "SHOW TTL HISTORY")
+			long("prepared", prepared, "SHOW TTL HISTORY WHERE Reason <> ''")
+			long("text", text, "SHOW TTL HISTORY WHERE Reason <> 'x'")
+			long("text", text, "SELECT COUNT(*) FROM mysql.tidb_ttl_job_history")
+			long("prepared", prepared, "SELECT COUNT(*) FROM mysql.tidb_ttl_job_history")
+
+			for _, query := range []string{"SHOW TTL HISTORY LIMIT 3", "SHOW TTL HISTORY WHERE Runs = 7"} {
+				if err := prepared(query); err != nil {
+					t.Errorf("%s: %v", query, err)
+				}
+			}
+			if got := rows(t, db, "SHOW TTL HISTORY"); len(got) != 40 {
+				t.Errorf("as text there are %d rows", len(got))
+			}
+			run(t, db, "SET NAMES cp1250")
+			long("text in another character set", text, "SHOW TTL HISTORY")
+		})
+	}
+}
+
+func drained(r *sql.Rows, err error) error {
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for r.Next() {
+	}
+	return r.Err()
 }
 
 // TestLongOptionsAreShown: what a table says is not cut, nor missing.

@@ -52,10 +52,12 @@ func (a *admin) readNames(ctx context.Context, st *ddl.Statement, s *ddl.ReadNam
 	})
 	if prepare {
 		_, err = a.q.x.Prepare(text, a.q.memo(st, true))
-	} else {
-		_, err = a.q.x.Forward(text)
+		return err
 	}
-
+	if err := fits(a.q.x, text); err != nil {
+		return err
+	}
+	_, err = a.q.x.Forward(text)
 	return err
 }
 
@@ -82,7 +84,11 @@ func setVariables(x *proxy.Exchange, values map[string]string) error {
 		assignments = append(assignments, readVariable(name)+" = "+value)
 	}
 	slices.Sort(assignments)
-	_, err := x.Ask("SET " + strings.Join(assignments, ", "))
+	text := "SET " + strings.Join(assignments, ", ")
+	if err := fits(x, text); err != nil {
+		return err
+	}
+	_, err := x.Ask(text)
 	return err
 }
 

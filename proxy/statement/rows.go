@@ -82,16 +82,17 @@ const rowNumber = "ttlproxy row"
 // conditions by the columns that they name. It returns no list if the server has refused the
 // condition, and false if the server has warned about it.
 func (a *admin) matching(r *reply) (*report.List, bool, error) {
-	l := *r.list
-	if r.filter.Like == "" && r.filter.Where == "" {
-		if r.limit != nil && uint64(len(l.Rows)) > *r.limit {
-			l.Rows = l.Rows[:*r.limit]
-		}
-		return &l, true, nil
+	if r.filter == (ddl.Filter{}) {
+		return r.list, true, nil
 	}
 
+	l := *r.list
 	named := narrow(&l, r.filter)
-	h, err := a.q.x.Hold((&reply{list: named, filter: r.filter, limit: r.limit}).query(literalRows(named)))
+	text := (&reply{list: named, filter: r.filter, limit: r.limit}).query(literalRows(named))
+	if err := fits(a.q.x, text); err != nil {
+		return nil, false, err
+	}
+	h, err := a.q.x.Hold(text)
 	if err != nil {
 		return nil, false, err
 	}

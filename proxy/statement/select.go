@@ -9,6 +9,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/proxy"
 )
 
 const (
@@ -37,6 +38,30 @@ func (r *reply) query(rows string) string {
 
 	q.WriteString(" LIMIT " + strconv.FormatUint(limit, 10))
 	return q.String()
+}
+
+const (
+	// smallText is how long a statement may be without asking whether the server takes it.
+	smallText = 64 << 10
+	// beside is what may stand in a packet beside its text: query attributes of the client.
+	beside = 4 << 10
+)
+
+// fits makes sure that the server takes a statement with rows of ours. Whoever sends it a longer one is disconnected.
+func fits(x *proxy.Exchange, text string) error {
+	if len(text) < smallText {
+		return nil
+	}
+	v, err := x.AskValues(proxy.SelectValues("@@max_allowed_packet"))
+	if err != nil {
+		return err
+	}
+	if most, err := strconv.Atoi(v[0]); err == nil && len(text)+beside > most {
+		return refuse("ttlproxy: the server would have to read %d bytes for this, and takes %d at once "+
+			"(max_allowed_packet): ask for fewer lines, with FOR or LIMIT, or SELECT from the views of the catalog",
+			len(text), most)
+	}
+	return nil
 }
 
 // prepared is the statement that the server prepares in place of ours.

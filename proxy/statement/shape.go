@@ -17,7 +17,7 @@ func shapeOf(action ddl.Action) (*reply, bool) {
 	switch s := action.(type) {
 	case *ddl.ShowTTL:
 		l := report.Empty(s.List)
-		return &reply{list: &l, filter: s.Filter, limit: s.Limit}, true
+		return &reply{list: &l, filter: s.Filter, limit: mostLines(s)}, true
 	case *ddl.ExplainTTL:
 		l := emptyExplain(s.JSON)
 		return &reply{list: &l}, true
