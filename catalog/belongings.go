@@ -50,7 +50,7 @@ func ours(statement string) object {
 
 // contents lists what is in the schema now, as far as the account may see it.
 func (s *Store) contents(ctx context.Context) ([]object, error) {
-	schema := s.stored(Table{Schema: s.cfg.Schema}).Schema
+	schema := s.Stored(Table{Schema: s.cfg.Schema}).Schema
 	rows, err := s.db.QueryContext(ctx, selectContents, schema, schema, schema)
 	if err != nil {
 		return nil, fmt.Errorf("list schema %s: %w", s.cfg.Schema, err)

@@ -53,7 +53,7 @@ func (s *Store) Familiar(ctx context.Context, policies []Policy) (map[uint64]tab
 func (s *Store) lookAtMany(ctx context.Context, conn *sql.Conn, policies []Policy) (map[uint64]tables.Seen, error) {
 	many := make([]Table, len(policies))
 	for i, p := range policies {
-		many[i] = s.stored(p.Table)
+		many[i] = s.Stored(p.Table)
 	}
 
 	before, err := s.createdOfMany(ctx, conn, many)

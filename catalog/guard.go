@@ -28,7 +28,7 @@ func (s *Store) Guard(policyID, version uint64) string {
 func (s *Store) GuardAlong(others []Table, policies []Policy) string {
 	names := make([]string, len(others))
 	for i, t := range others {
-		t = s.stored(t)
+		t = s.Stored(t)
 		names[i] = "(" + tables.Literal(t.Schema) + ", " + tables.Literal(t.Name) + ")"
 	}
 

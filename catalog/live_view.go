@@ -38,7 +38,7 @@ func (s *Store) LiveViews(ctx context.Context) ([]LiveView, error) {
 
 // KeepLiveView remembers a view that has been made, or made anew.
 func (s *Store) KeepLiveView(ctx context.Context, account string, v LiveView) error {
-	view, table := s.stored(v.View), s.stored(v.Table)
+	view, table := s.Stored(v.View), s.Stored(v.Table)
 	_, err := s.exec(ctx, s.db, upsertLiveView, view.Schema, view.Name, table.Name, v.Definition, account)
 	if err != nil {
 		return fmt.Errorf("remember view %s: %w", view, err)
@@ -48,7 +48,7 @@ func (s *Store) KeepLiveView(ctx context.Context, account string, v LiveView) er
 
 // ForgetLiveView forgets a view that is gone, or that is not ours any more.
 func (s *Store) ForgetLiveView(ctx context.Context, view Table) error {
-	view = s.stored(view)
+	view = s.Stored(view)
 	if _, err := s.exec(ctx, s.db, deleteLiveView, view.Schema, view.Name); err != nil {
 		return fmt.Errorf("forget view %s: %w", view, err)
 	}

@@ -27,7 +27,7 @@ func (s *Store) Look(ctx context.Context, t Table) (tables.Seen, error) {
 
 // lookOn is Look at the server at the other end of a connection.
 func (s *Store) lookOn(ctx context.Context, conn *sql.Conn, t Table) (tables.Seen, error) {
-	t = s.stored(t)
+	t = s.Stored(t)
 	for range lookAttempts {
 		seen, err := s.look(ctx, conn, t)
 		if err != nil {

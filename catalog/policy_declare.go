@@ -62,7 +62,7 @@ func (d Declaration) require() string {
 // jobs and approval, as long as the table is the one it was; otherwise Arm accepts the new table as
 // the policy's, and without Arm the policy comes back disarmed.
 func (s *Store) Declare(ctx context.Context, who Client, d Declaration) (Policy, error) {
-	d.Table = s.stored(d.Table)
+	d.Table = s.Stored(d.Table)
 	for range lookAttempts {
 		p, err := s.declare(ctx, who, d)
 		if !errors.Is(err, ErrPolicyChanged) {
@@ -245,7 +245,7 @@ func (s *Store) endChanged(ctx context.Context, tx *sql.Tx, old Policy, next Rul
 
 // Remove removes the policy that a name has, or returns ErrNoPolicy.
 func (s *Store) Remove(ctx context.Context, who Client, t Table) error {
-	t = s.stored(t)
+	t = s.Stored(t)
 	there := false
 	err := s.txAlone(ctx, "remove TTL of "+t.String(), func(tx *sql.Tx) error {
 		if err := s.forgetHome(ctx, tx, t, 0); err != nil {

@@ -21,7 +21,7 @@ func (s *Store) Policies(ctx context.Context) ([]Policy, error) {
 
 // PoliciesIn returns the policies of a schema by table, for DROP DATABASE.
 func (s *Store) PoliciesIn(ctx context.Context, schema string) ([]Policy, error) {
-	return s.policiesByTable(ctx, selectPolicyInSchema, s.stored(Table{Schema: schema}).Schema)
+	return s.policiesByTable(ctx, selectPolicyInSchema, s.Stored(Table{Schema: schema}).Schema)
 }
 
 // policiesByTable sorts what it reads: the server would need a temporary table on disk for that.
@@ -33,7 +33,7 @@ func (s *Store) policiesByTable(ctx context.Context, query string, args ...any) 
 
 // Policy returns the policy of a table, or ErrNoPolicy.
 func (s *Store) Policy(ctx context.Context, t Table) (Policy, error) {
-	return s.policy(ctx, s.db, s.stored(t))
+	return s.policy(ctx, s.db, s.Stored(t))
 }
 
 // Mentioned reports whether a statement could name a table that has a policy, judged by its bare
@@ -81,8 +81,8 @@ func (s *Store) policies(ctx context.Context, on execer, query string, args ...a
 	return all, err
 }
 
-// stored returns the name as the server keeps it.
-func (s *Store) stored(t Table) Table {
+// Stored returns the name as the server keeps it, or a part of one.
+func (s *Store) Stored(t Table) Table {
 	return t.folded(s.Server().letters)
 }
 

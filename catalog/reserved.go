@@ -20,4 +20,4 @@ func (s *Store) Reserved(t Table) error {
 }
 
 // SameTable reports whether two names are those of one table on this server.
-func (s *Store) SameTable(a, b Table) bool { return s.stored(a) == s.stored(b) }
+func (s *Store) SameTable(a, b Table) bool { return s.Stored(a) == s.Stored(b) }

@@ -100,9 +100,9 @@ func (s *Store) txAlone(ctx context.Context, doing string, fn func(*sql.Tx) erro
 func (s *Store) compose(intents []Intent) []Intent {
 	var out []Intent
 	for _, in := range intents {
-		in.Table = s.stored(in.Table)
+		in.Table = s.Stored(in.Table)
 		if in.To != nil {
-			to := s.stored(*in.To)
+			to := s.Stored(*in.To)
 			in.To = &to
 		}
 

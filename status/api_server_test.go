@@ -33,49 +33,52 @@ type scene struct {
 
 func onCatalog(t *testing.T, test func(s *scene)) {
 	t.Helper()
-	mysqltest.Both(t, func(t *testing.T, server *mysqltest.Server) {
-		schema := server.Database(t)
-		connector, err := catalog.Connector(server.Config(""))
-		if err != nil {
+	mysqltest.Both(t, func(t *testing.T, server *mysqltest.Server) { test(newScene(t, server)) })
+}
+
+func newScene(t *testing.T, server *mysqltest.Server) *scene {
+	t.Helper()
+	schema := server.Database(t)
+	connector, err := catalog.Connector(server.Config(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	db := sql.OpenDB(connector)
+	t.Cleanup(func() { db.Close() })
+	store, err := catalog.Open(t.Context(), db, catalog.Config{Schema: server.Database(t), Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, q := range []string{
+		"CREATE TABLE " + schema + ".session (id BIGINT PRIMARY KEY, at DATETIME NOT NULL)",
+		"INSERT INTO " + schema +
+			".session VALUES (1, '2020-01-01 00:00:00'), (2, '2020-01-02 00:00:00'), (3, '2999-01-01 00:00:00')",
+	} {
+		if _, err := db.ExecContext(t.Context(), q); err != nil {
 			t.Fatal(err)
 		}
+	}
 
-		db := sql.OpenDB(connector)
-		t.Cleanup(func() { db.Close() })
-		store, err := catalog.Open(t.Context(), db, catalog.Config{Schema: server.Database(t), Version: "test"})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		for _, q := range []string{
-			"CREATE TABLE " + schema + ".session (id BIGINT PRIMARY KEY, at DATETIME NOT NULL)",
-			"INSERT INTO " + schema +
-				".session VALUES (1, '2020-01-01 00:00:00'), (2, '2020-01-02 00:00:00'), (3, '2999-01-01 00:00:00')",
-		} {
-			if _, err := db.ExecContext(t.Context(), q); err != nil {
-				t.Fatal(err)
-			}
-		}
-
-		p, err := store.Declare(t.Context(), catalog.Client{Account: "ann@%"}, catalog.Declaration{
-			Table: catalog.Table{Schema: schema, Name: "session"},
-			Rule: catalog.Rule{
-				Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h", TimeZone: "UTC",
-				ZoneSource: catalog.ZoneFromTable,
-			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := store.Join(t.Context(), catalog.Node{Name: "idle", Engine: true}); err != nil {
-			t.Fatal(err)
-		}
-
-		test(&scene{
-			t, newAPI(Config{Token: testToken, Version: "test"}, store, db, slog.New(slog.DiscardHandler)),
-			store, db, p,
-		})
+	p, err := store.Declare(t.Context(), catalog.Client{Account: "ann@%"}, catalog.Declaration{
+		Table: catalog.Table{Schema: schema, Name: "session"},
+		Rule: catalog.Rule{
+			Column: "at", Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h", TimeZone: "UTC",
+			ZoneSource: catalog.ZoneFromTable,
+		},
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Join(t.Context(), catalog.Node{Name: "idle", Engine: true}); err != nil {
+		t.Fatal(err)
+	}
+
+	return &scene{
+		t, newAPI(Config{Token: testToken, Version: "test"}, store, db, slog.New(slog.DiscardHandler)),
+		store, db, p,
+	}
 }
 
 // ask puts a request to the API; {table} in the path is the scene's table.
@@ -484,5 +487,41 @@ func (s *scene) engine() catalog.Job {
 		case <-s.Context().Done():
 			return catalog.Job{}
 		}
+	}
+}
+
+// TestNamesInAddressesAreFolded: where the server does not tell Shop from shop, nor does the API.
+func TestNamesInAddressesAreFolded(t *testing.T) {
+	t.Parallel()
+	for _, flavour := range mysqltest.Flavours {
+		t.Run(string(flavour), func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, mysqltest.Start(t, flavour, "--lower-case-table-names=1"))
+			job := s.job()
+			if err := s.store.FinishJob(t.Context(), job.ID, job.Fence, catalog.JobFinished, ""); err != nil {
+				t.Fatal(err)
+			}
+			s.rowError("7")
+			node, err := s.store.Join(t.Context(), catalog.Node{Name: "n"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.sample(node, 2*time.Minute, 600)
+
+			shouted := strings.ToUpper(s.policy.Table.Schema)
+			of := "?schema=" + shouted + "&table=Session"
+			s.want("GET", "/api/v1/history"+of, "", 200, `"state":"finished"`)
+			s.want("GET", "/api/v1/history?schema="+shouted, "", 200, `"state":"finished"`)
+			s.want("GET", "/api/v1/events"+of, "", 200, `"kind":"declared"`)
+			s.want("GET", "/api/v1/errors"+of, "", 200, `"attempts":1`)
+			s.want("GET", "/api/v1/tables/"+shouted+"/SESSION", "", 200, `"table":"session"`)
+
+			_, answer := s.ask("GET", "/api/v1/series"+of, testToken, "")
+			var charts series
+			err = json.Unmarshal([]byte(answer), &charts)
+			if d := charts.Totals.Deleted; err != nil || d == nil || math.Round(*d) != 600 {
+				t.Errorf("the charts of the table: %v, %s", err, answer)
+			}
+		})
 	}
 }

@@ -55,9 +55,10 @@ const (
 )
 
 // filter reads ?schema=, ?table= and ?limit=.
-func filter(r *http.Request) (catalog.Filter, error) {
+func (a *api) filter(r *http.Request) (catalog.Filter, error) {
 	q := r.URL.Query()
-	f := catalog.Filter{Table: catalog.Table{Schema: q.Get("schema"), Name: q.Get("table")}, Limit: listLimit}
+	of := catalog.Table{Schema: q.Get("schema"), Name: q.Get("table")}
+	f := catalog.Filter{Table: a.store.Stored(of), Limit: listLimit}
 	if text := q.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > listLimitMax {
@@ -72,7 +73,7 @@ func filter(r *http.Request) (catalog.Filter, error) {
 }
 
 func (a *api) getHistory(w http.ResponseWriter, r *http.Request) {
-	f, err := filter(r)
+	f, err := a.filter(r)
 	if err != nil {
 		a.answer(w, r, nil, err)
 		return
@@ -94,7 +95,7 @@ func (a *api) getHistory(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *api) getEvents(w http.ResponseWriter, r *http.Request) {
-	f, err := filter(r)
+	f, err := a.filter(r)
 	if err != nil {
 		a.answer(w, r, nil, err)
 		return
@@ -117,7 +118,7 @@ func (a *api) getSessions(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *api) getErrors(w http.ResponseWriter, r *http.Request) {
-	f, err := filter(r)
+	f, err := a.filter(r)
 	if err != nil {
 		a.answer(w, r, nil, err)
 		return

@@ -247,7 +247,7 @@ func (a *api) getSeries(w http.ResponseWriter, r *http.Request) {
 	}
 
 	table := ""
-	if f, err := filter(r); err == nil && f.Table.Name != "" {
+	if f, err := a.filter(r); err == nil && f.Table.Name != "" {
 		table = f.Table.Schema + "." + f.Table.Name
 	}
 

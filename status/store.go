@@ -26,6 +26,7 @@ type Reads interface {
 	StillKept(ctx context.Context, d catalog.Departure) (bool, error)
 	Share(ctx context.Context) (catalog.Throttle, error)
 	Name(table string) string
+	Stored(t catalog.Table) catalog.Table
 	Policy(ctx context.Context, t catalog.Table) (catalog.Policy, error)
 	Tasks(ctx context.Context) ([]catalog.Task, error)
 	TasksOf(ctx context.Context, job uint64) ([]catalog.Task, error)

@@ -48,7 +48,7 @@ func (a *admin) show(ctx context.Context, s *ddl.ShowTTL) (*reply, error) {
 		return nil, err
 	}
 
-	l, err := report.Load(ctx, a.q.store, s.List, catalog.Filter{Table: of, Limit: limit, Only: only})
+	l, err := report.Load(ctx, a.q.store, s.List, catalog.Filter{Table: a.q.store.Stored(of), Limit: limit, Only: only})
 	if err != nil {
 		return nil, err
 	}

@@ -170,6 +170,51 @@ func drained(r *sql.Rows, err error) error {
 	return r.Err()
 }
 
+// TestNamesOfListsAreFolded: where the server does not tell Shop from shop, nor do the lists.
+func TestNamesOfListsAreFolded(t *testing.T) {
+	t.Parallel()
+	for _, flavour := range mysqltest.Flavours {
+		t.Run(string(flavour), func(t *testing.T) {
+			t.Parallel()
+			b := newAdminBed(t, mysqltest.Start(t, flavour, "--lower-case-table-names=1"))
+			p := b.declare(t, "orders")
+			b.ended(t, p, 2, "because", time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+			err := b.store.RecordRowError(t.Context(), catalog.RowError{PolicyID: p.ID, Key: "[1]", Number: 1451, Reason: "x"})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			db, shouted := b.client(t, nil), strings.ToUpper(b.schema)
+			for query, want := range map[string]int{
+				"SHOW TTL TABLES FROM " + shouted:              1,
+				"SHOW TTL JOBS FROM " + shouted:                1,
+				"SHOW TTL HISTORY FROM " + shouted:             2,
+				"SHOW TTL ERRORS IN " + shouted:                1,
+				"SHOW TTL EVENTS FROM " + shouted + " LIMIT 1": 1,
+				"SHOW TTL HISTORY FOR ORDERS FROM " + shouted:  2,
+				"SHOW TTL TABLES FOR " + shouted + ".ORDERS":   1,
+				"SELECT * FROM MYSQL.TIDB_TTL_TABLE_STATUS":    1,
+			} {
+				if got := rows(t, db, query); len(got) != want {
+					t.Errorf("%s: got %q, want %d rows", query, got, want)
+				}
+			}
+
+			run(t, db, "USE MYSQL")
+			for _, query := range []string{"SELECT * FROM tidb_ttl_table_status", "DESC tidb_ttl_table_status"} {
+				if got := rows(t, db, query); len(got) == 0 {
+					t.Errorf("%s: got no rows", query)
+				}
+			}
+			account := b.server.Config("MYSQL")
+			account.Net, account.Addr = "tcp", b.addr
+			if got := rows(t, mysqltest.Open(t, account), "SELECT * FROM tidb_ttl_table_status"); len(got) != 1 {
+				t.Errorf("in a session that began with it: got %q", got)
+			}
+		})
+	}
+}
+
 // TestLongOptionsAreShown: what a table says is not cut, nor missing.
 func TestLongOptionsAreShown(t *testing.T) {
 	t.Parallel()

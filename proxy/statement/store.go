@@ -30,6 +30,7 @@ type reads interface {
 
 	Reserved(t catalog.Table) error
 	SameTable(a, b catalog.Table) bool
+	Stored(t catalog.Table) catalog.Table
 
 	Mentioned(ctx context.Context, text string) (bool, error)
 	Policy(ctx context.Context, t catalog.Table) (catalog.Policy, error)
