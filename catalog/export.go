@@ -49,9 +49,13 @@ func (s *Store) export(ctx context.Context) (string, error) {
 	}
 
 	var b strings.Builder
+	shown := values.Shown()
 	for _, known := range setting.All() {
-		if values.Said(known.Name) {
-			fmt.Fprintf(&b, "SET GLOBAL %s = %s;\n", known.Name, settingLiteral(known, values.Values[known.Name]))
+		switch name := known.Name; {
+		case values.Said(name):
+			fmt.Fprintf(&b, "SET GLOBAL %s = %s;\n", name, settingLiteral(known, values.Values[name]))
+		case shown[name] != values.Values[name]: // who does not understand it either is to know that it is there
+			fmt.Fprintf(&b, "SET GLOBAL %s = %s;\n", name, tables.Literal(shown[name]))
 		}
 	}
 

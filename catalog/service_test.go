@@ -140,6 +140,25 @@ func TestExportKeepsWhatIsDisarmedOff(t *testing.T) {
 	})
 }
 
+// TestExportKeepsWhatIsNotUnderstood: it may be a limit, so whoever restores it must know of it.
+func TestExportKeepsWhatIsNotUnderstood(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		for name, value := range map[string]string{
+			setting.BrakePercent: "most", setting.RateSchedule: "slow; it's night", setting.AllowReplica: "perhaps",
+		} {
+			if err := b.Set(t.Context(), "dba", map[string]string{name: value}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := "SET GLOBAL ttl_rate_schedule = 'slow; it''s night';\nSET GLOBAL ttl_brake_percent = 'most';\n" +
+			"SET GLOBAL ttl_allow_replica = 'perhaps';\n"
+		if got, err := b.Export(t.Context()); err != nil || got != want {
+			t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
+		}
+	})
+}
+
 // What was paused or limited stays so when it comes back: a policy is switched on only behind its
 // pause, and its dates are read in the same zone.
 func TestExportKeepsPausesAndSettings(t *testing.T) {

@@ -525,3 +525,14 @@ func TestNamesInAddressesAreFolded(t *testing.T) {
 		})
 	}
 }
+
+// TestSettingsAreShownAsTheyAreStored, also one that this version does not understand.
+func TestSettingsAreShownAsTheyAreStored(t *testing.T) {
+	t.Parallel()
+	onCatalog(t, func(s *scene) {
+		if err := s.store.Set(t.Context(), "dba", map[string]string{setting.BrakePercent: "most"}); err != nil {
+			t.Fatal(err)
+		}
+		s.want("GET", "/api/v1/settings", "", 200, `"name":"ttl_brake_percent","alias":"","value":"most"`)
+	})
+}

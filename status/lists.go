@@ -154,7 +154,8 @@ func (a *api) getTasks(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *api) getSettings(w http.ResponseWriter, r *http.Request) {
-	values, err := a.store.Values(r.Context())
+	all, err := a.store.Settings(r.Context())
+	values := all.Shown()
 	out := settingsAnswer{Settings: []settingView{}}
 	for _, d := range setting.All() {
 		out.Settings = append(out.Settings, settingView{d.Name, d.Alias, values[d.Name], d.Default, d.Text})

@@ -6,12 +6,14 @@ import (
 	"slices"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
 // Store is what every list can be read from: a *catalog.Store.
 type Store interface {
 	Source
+	Settings(ctx context.Context) (setting.Reading, error)
 	Lineage(ctx context.Context) (catalog.Lineage, error)
 	Tasks(ctx context.Context) ([]catalog.Task, error)
 	Throttles(ctx context.Context) ([]catalog.Throttle, error)
@@ -31,7 +33,7 @@ func Load(ctx context.Context, from Store, name ddl.List, f catalog.Filter) (l L
 	case ddl.ListEvents:
 		l, err = listOf(listEvents)(from.Events(ctx, f))
 	case ddl.ListVariables:
-		l, err = listOf(listVariables)(from.Values(ctx))
+		l, err = listOf(listVariables)(shownValues(from.Settings(ctx)))
 	case ddl.ListSessions:
 		return Sessions(nil), errSessions
 	case ddl.ListPartitions:
@@ -49,6 +51,9 @@ var errPartitions = errors.New("the catalog does not know partitions as they are
 
 // errSessions is why sessions cannot be read from here.
 var errSessions = errors.New("sessions are not in the catalog: their proxy knows them (SHOW TTL SESSIONS)")
+
+// shownValues are the settings as people see them.
+func shownValues(r setting.Reading, err error) (setting.Values, error) { return r.Shown(), err }
 
 // listOf makes a list of the results of a query.
 func listOf[T any](list func(T) List) func(T, error) (List, error) {

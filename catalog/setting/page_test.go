@@ -29,7 +29,7 @@ NULL is refused.
 
 Once the statement has answered, no row goes by the old value, on any node: the batches that were planned by it are refused, and work
 goes on, within a second, by the new one. The last column says what else there is to a change. A value that a node does not understand,
-as another version may have stored, stops that node until it is set anew: it could be a limit.
+as another version may have stored, stops that node until it is set anew: it could be a limit. It is shown as it is stored.
 
 Options of the program itself are in [options.md](options.md).
 

@@ -38,6 +38,9 @@ func TestValueThatIsNotUnderstood(t *testing.T) {
 		if why := r.Unread(); !strings.Contains(why, s.Name+" has the value 'as the moon goes'") {
 			t.Errorf("%s: got %q", s.Name, why)
 		}
+		if shown := r.Shown()[s.Name]; shown != "as the moon goes" || r.Values[s.Name] != s.Default {
+			t.Errorf("%s is shown as %q, and as %q to those who go by it", s.Name, shown, r.Values[s.Name])
+		}
 	}
 
 	r := NewReading(1)

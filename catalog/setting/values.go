@@ -88,6 +88,14 @@ func (r Reading) Unread() string {
 	return ""
 }
 
+// Shown are the values for people: of one that this version does not understand, what is stored, since nobody goes by
+// its default.
+func (r Reading) Shown() Values {
+	shown := maps.Clone(r.Values)
+	maps.Copy(shown, r.unread)
+	return shown
+}
+
 // Said reports whether somebody has set a setting, even to its default.
 func (r Reading) Said(name string) bool { return r.said[name] }
 

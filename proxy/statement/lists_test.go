@@ -170,6 +170,32 @@ func drained(r *sql.Rows, err error) error {
 	return r.Err()
 }
 
+// TestValuesThatAreNotUnderstood are shown as they are stored: until somebody sets another one, nothing is deleted.
+func TestValuesThatAreNotUnderstood(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		for name, value := range map[string]string{
+			"ttl_restore": "reverse", "ttl_brake_percent": "155", "ttl_delete_batch_size": "many", "ttl_around": "'",
+			"ttl_allow_replica": "perhaps",
+		} {
+			run(t, b.db, "REPLACE INTO "+b.store.Schema()+".setting (name, value, changed_at) "+
+				"VALUES (?, ?, UTC_TIMESTAMP(6))", name, value)
+			for query, want := range map[string]string{
+				"SHOW TTL VARIABLES LIKE '" + name + "'":             name + "|" + value + "|",
+				"SHOW VARIABLES LIKE '" + name + "'":                 name + "|" + value,
+				"SELECT @@" + name:                                   value,
+				"SELECT CONCAT('|', @@global." + name + ")":          "|" + value,
+				"SHOW TTL VARIABLES WHERE Value = " + literal(value): name + "|" + value + "|",
+			} {
+				if got := rows(t, db, query); len(got) != 1 || !strings.HasPrefix(got[0], want) {
+					t.Errorf("%s: got %q, want %q", query, got, want)
+				}
+			}
+			run(t, db, "SET GLOBAL "+name+" = DEFAULT")
+		}
+	})
+}
+
 // TestNamesOfListsAreFolded: where the server does not tell Shop from shop, nor do the lists.
 func TestNamesOfListsAreFolded(t *testing.T) {
 	t.Parallel()

@@ -148,10 +148,11 @@ func (a *admin) valuesOf(ctx context.Context, refs []ddl.Reference) (map[string]
 		}
 
 		if settings == nil {
-			var err error
-			if settings, err = a.q.store.Values(ctx); err != nil {
+			all, err := a.q.store.Settings(ctx)
+			if err != nil {
 				return nil, err
 			}
+			settings = all.Shown()
 		}
 
 		values[name] = settingLiteral(ref.Variable, settings)
@@ -160,19 +161,20 @@ func (a *admin) valuesOf(ctx context.Context, refs []ddl.Reference) (map[string]
 	return values, nil
 }
 
-// settingLiteral writes a setting as the servers show their own: numbers and booleans as numbers.
+// settingLiteral writes a setting as the servers show their own: numbers and booleans as numbers. What this version
+// does not understand is the text that it is.
 func settingLiteral(name string, values setting.Values) string {
 	s, _ := setting.Find(name)
-	switch s.Kind {
-	case setting.KindBool:
-		if values.Bool(s.Name) {
-			return "1"
-		}
+	value := values[s.Name]
+	switch n, err := strconv.ParseInt(value, 10, 64); {
+	case s.Kind == setting.KindBool && value == "ON":
+		return "1"
+	case s.Kind == setting.KindBool && value == "OFF":
 		return "0"
-	case setting.KindInt:
-		return strconv.FormatInt(values.Int(s.Name), 10)
+	case s.Kind == setting.KindInt && err == nil:
+		return strconv.FormatInt(n, 10)
 	default:
-		return literal(values[s.Name])
+		return literal(value)
 	}
 }
 

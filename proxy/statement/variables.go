@@ -77,7 +77,8 @@ func (a *admin) settings(ctx context.Context, f ddl.Filter) (setting.Values, err
 
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	return a.q.store.Values(ctx)
+	values, err := a.q.store.Settings(ctx)
+	return values.Shown(), err
 }
 
 // pick lets the server choose those of our settings that a filter lets through.
