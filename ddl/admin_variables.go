@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -45,19 +46,19 @@ func (r *reader) showWarnings() bool {
 	return true
 }
 
-// MayName reports whether a filter might let a name through that begins with one of the prefixes. A
-// condition is not understood here: it may unless it compares names and mentions neither a prefix
-// nor a pattern.
+// MayName reports whether a filter might let a name through that begins with one of the prefixes. A condition may,
+// unless all of it is read here: a function could make any name of anything.
 func (f Filter) MayName(prefixes ...string) bool {
 	if f.Like == "" && f.Where == "" {
 		return true
 	}
 
 	if f.Where != "" {
-		where := strings.ToLower(f.Where)
-		mentions := func(s string) bool { return strings.Contains(where, s) }
-		return !mentions("variable_name") || mentions("like") || mentions("regexp") ||
-			slices.ContainsFunc(prefixes, mentions)
+		other := func(name string) bool {
+			name = strings.ToLower(name)
+			return !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+		}
+		return !f.comparesName(other) && !f.listsNames(other)
 	}
 
 	pattern := strings.ToLower(strings.Trim(f.Like, `'"`))
@@ -69,6 +70,43 @@ func (f Filter) MayName(prefixes ...string) bool {
 	}
 
 	return false
+}
+
+// comparesName reports whether a condition consists of comparisons, all of which must hold, one of them with such a
+// name.
+func (f Filter) comparesName(such func(name string) bool) bool {
+	all, whole := f.Comparisons()
+	return whole && slices.ContainsFunc(all, func(c Comparison) bool {
+		return c.Column == "variable_name" && c.Operator == "=" && !c.Number && such(c.Value)
+	})
+}
+
+// plainName is a text that means the same in every SQL mode and character set.
+const plainName = `'[A-Za-z0-9_ -]*'`
+
+var (
+	plainNames = regexp.MustCompile(plainName)
+	// listed says which names there may be, and what follows: AND, OR or nothing.
+	listed = regexp.MustCompile("(?i)^\\s*(?:variable_name\\b|`variable_name`)\\s*(?:=\\s*" + plainName +
+		`|IN\s*\(\s*` + plainName + `(?:\s*,\s*` + plainName + `)*\s*\))(?:\s+(?:AND|OR)\s+|\s*$)`)
+)
+
+// listsNames reports whether a condition does nothing but list names, which are such: with = and IN, joined by AND and
+// OR, as many drivers ask.
+func (f Filter) listsNames(such func(name string) bool) bool {
+	for rest := f.Where; rest != ""; {
+		one := listed.FindString(rest)
+		if one == "" {
+			return false
+		}
+		for _, name := range plainNames.FindAllString(one, -1) {
+			if !such(strings.Trim(name, "'")) {
+				return false
+			}
+		}
+		rest = rest[len(one):]
+	}
+	return true
 }
 
 // Says reports whether a filter has a word in it, in lower case: whoever wrote it had such names in mind.

@@ -220,6 +220,11 @@ func TestVariablesOfServerAndProxyAreShownTogether(t *testing.T) {
 			"SHOW VARIABLES WHERE Value = 'follow'":                                                "ttl_around|follow",
 			"SHOW VARIABLES LIKE 'sort\\_buffer%'":                                                 "sort_buffer_size",
 			"SHOW VARIABLES WHERE Variable_name LIKE 'tidb_ttl_%' AND Variable_name LIKE '%task%'": "tidb_ttl_running_tasks|-1",
+			"SHOW VARIABLES WHERE LOCATE('brake_max', Variable_name)":                              "ttl_brake_max_rows|1000000",
+			"SHOW VARIABLES WHERE SUBSTR(Variable_name, 4) = '_brake_factor'":                      "ttl_brake_factor|10",
+			"SHOW VARIABLES WHERE Variable_name = CONCAT('t', 'tl_around')":                        "ttl_around|follow",
+			"SHOW VARIABLES WHERE Variable_name > 'ttk' AND Value = 'follow'":                      "ttl_around|follow",
+			"SHOW VARIABLES WHERE Variable_name = 'sort_buffer_size'":                              "sort_buffer_size",
 		} {
 			if got := rows(t, db, query); len(got) != 1 || !strings.HasPrefix(got[0], want) {
 				t.Errorf("%s: got %q, want %s", query, got, want)
