@@ -189,8 +189,6 @@ const (
  ON DUPLICATE KEY UPDATE fence = fence + 1`
 	upsertSetting = `INSERT INTO {setting} (name, value, changed_by, changed_at) VALUES (?, ?, ?, UTC_TIMESTAMP(6))
  ON DUPLICATE KEY UPDATE value = VALUES(value), changed_by = VALUES(changed_by), changed_at = VALUES(changed_at)`
-	insertInitialSetting = `INSERT IGNORE INTO {setting} (name, value, changed_by, changed_at)
- VALUES (?, ?, ?, UTC_TIMESTAMP(6))`
 )
 
 // The views of TTL_VIEW.

@@ -116,23 +116,3 @@ func (s *Store) value(ctx context.Context, tx *sql.Tx, name string) (string, err
 	}
 	return cmp.Or(value, setting.Defaults()[name]), err
 }
-
-// Seed stores initial values from a configuration file for settings that nobody has set yet.
-func (s *Store) Seed(ctx context.Context, actor string, values map[string]string) error {
-	return s.tx(ctx, "seed settings", func(tx *sql.Tx) error {
-		var stored int64
-		for _, name := range slices.Sorted(maps.Keys(values)) {
-			n, err := s.exec(ctx, tx, insertInitialSetting, name, values[name], actor)
-			if err != nil {
-				return err
-			}
-			stored += n
-		}
-
-		if stored == 0 {
-			return nil
-		}
-
-		return s.newRevision(ctx, tx)
-	})
-}

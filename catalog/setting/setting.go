@@ -21,8 +21,7 @@ const (
 	KindChoice   Kind = "choice"      // one of a list
 )
 
-// Setting is one line of the table that SQL variables, options of the command line, environment,
-// TOML and the reference page are made from.
+// Setting is one line of the table that SQL variables and the reference page are made from.
 type Setting struct {
 	Name    string
 	Alias   string // TiDB's name for it; empty for ours
