@@ -16,12 +16,13 @@ type someStore struct{ report.Store }
 
 var someTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func (someStore) Clock(context.Context) (time.Time, error) { return someTime, nil }
+func (someStore) Clock(context.Context) (time.Time, error)       { return someTime, nil }
 func (someStore) Values(context.Context) (setting.Values, error) { return setting.Defaults(), nil }
 
 func (someStore) Settings(context.Context) (setting.Reading, error) {
 	return setting.NewReading(1), nil
 }
+
 func (someStore) ServerPause(context.Context, bool) (string, error) { return "", nil }
 
 func (someStore) Tasks(context.Context) ([]catalog.Task, error) { return nil, nil }

@@ -54,8 +54,8 @@ func TestWhereIsOneCondition(t *testing.T) {
 				!strings.Contains(message, "the right syntax is: SHOW TTL {NODES") {
 				t.Errorf("%s: error %d (%s), want a syntax error", query, code, message)
 			}
-			if _, err := db.PrepareContext(t.Context(), query); err == nil {
-				t.Errorf("%s can be prepared", query)
+			if n, err := prepared(t, db, query); err == nil {
+				t.Errorf("%s was prepared, and answered with %d rows", query, n)
 			}
 		}
 
@@ -98,14 +98,9 @@ func TestPreparedListsAreAsLong(t *testing.T) {
 			if got := len(rows(t, db, query)); got != want {
 				t.Errorf("%s: %d rows as text, want %d", query, got, want)
 			}
-			st, err := db.PrepareContext(t.Context(), query)
-			if err != nil {
-				t.Fatalf("prepare %s: %v", query, err)
+			if got, err := prepared(t, db, query); got != want || err != nil {
+				t.Errorf("%s: %d rows prepared, %v, want %d", query, got, err, want)
 			}
-			if got := count(t, st); got != want {
-				t.Errorf("%s: %d rows prepared, want %d", query, got, want)
-			}
-			_ = st.Close()
 		}
 	})
 }
@@ -130,24 +125,23 @@ func TestListsBeyondAPacket(t *testing.T) {
 					t.Fatalf("%s, %s: the session is lost", name, query)
 				}
 			}
-			prepared := func(query string) error {
-				st, err := db.PrepareContext(t.Context(), query)
-				if err != nil {
-					return err
-				}
-				defer st.Close()
-				return drained(st.QueryContext(t.Context()))
+			executed := func(query string) error {
+				_, err := prepared(t, db, query)
+				return err
 			}
-			text := func(query string) error { return drained(db.QueryContext(t.Context(), query)) }
+			text := func(query string) error {
+				_, err := db.ExecContext(t.Context(), query)
+				return err
+			}
 
-			long("prepared", prepared, "SHOW TTL HISTORY")
-			long("prepared", prepared, "SHOW TTL HISTORY WHERE Reason <> ''")
+			long("prepared", executed, "SHOW TTL HISTORY")
+			long("prepared", executed, "SHOW TTL HISTORY WHERE Reason <> ''")
 			long("text", text, "SHOW TTL HISTORY WHERE Reason <> 'x'")
 			long("text", text, "SELECT COUNT(*) FROM mysql.tidb_ttl_job_history")
-			long("prepared", prepared, "SELECT COUNT(*) FROM mysql.tidb_ttl_job_history")
+			long("prepared", executed, "SELECT COUNT(*) FROM mysql.tidb_ttl_job_history")
 
 			for _, query := range []string{"SHOW TTL HISTORY LIMIT 3", "SHOW TTL HISTORY WHERE Runs = 7"} {
-				if err := prepared(query); err != nil {
+				if err := executed(query); err != nil {
 					t.Errorf("%s: %v", query, err)
 				}
 			}
@@ -160,14 +154,23 @@ func TestListsBeyondAPacket(t *testing.T) {
 	}
 }
 
-func drained(r *sql.Rows, err error) error {
+// prepared counts the rows of a prepared statement.
+func prepared(t *testing.T, db *sql.DB, query string) (n int, err error) {
+	t.Helper()
+	st, err := db.PrepareContext(t.Context(), query)
 	if err != nil {
-		return err
+		return 0, err
+	}
+	defer st.Close()
+	r, err := st.QueryContext(t.Context())
+	if err != nil {
+		return 0, err
 	}
 	defer r.Close()
 	for r.Next() {
+		n++
 	}
-	return r.Err()
+	return n, r.Err()
 }
 
 // TestValuesThatAreNotUnderstood are shown as they are stored: until somebody sets another one, nothing is deleted.
@@ -254,13 +257,8 @@ func TestLongOptionsAreShown(t *testing.T) {
 		if got := rows(t, db, query); len(got) != 1 || !strings.Contains(got[0], "|"+window+"|") {
 			t.Errorf("as text: got %q", got)
 		}
-		st, err := db.PrepareContext(t.Context(), query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer st.Close()
-		if n := count(t, st); n != 1 {
-			t.Errorf("prepared: got %d rows", n)
+		if n, err := prepared(t, db, query); n != 1 || err != nil {
+			t.Errorf("prepared: got %d rows, %v", n, err)
 		}
 	})
 }
