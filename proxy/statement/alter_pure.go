@@ -24,6 +24,7 @@ func (q *request) declare(ctx context.Context, a *ddl.AlterTable, table catalog.
 	if h.Failed() {
 		return q.x.Send(h)
 	}
+	q.keepWarnings()
 	if what, err := q.resolve(a.Table); err != nil || what != baseTable && what != absent {
 		return q.withoutRight(err, table)
 	}

@@ -299,19 +299,23 @@ func (q *request) warn(message string) {
 
 // send answers with what the server said, and counts our notes as warnings.
 func (q *request) send(h *proxy.Held) error {
+	if len(q.notes) > 0 {
+		q.keepWarnings()
+	}
 	if err := q.veilNotes(); err != nil {
 		return err
 	}
 	if err := q.localizeNotes(); err != nil {
 		return err
 	}
-	if len(q.counted) > 0 {
-		q.x.Leave(q.counted...)
+	if q.kept {
+		q.x.LeaveOnly(slices.Concat(q.counted, q.notes)...)
+	} else if len(q.notes) > 0 {
+		q.x.Leave(q.notes...)
 	}
 	if len(q.notes) == 0 {
 		return q.x.Send(h)
 	}
-	q.x.Leave(slices.Concat(q.counted, q.notes)...)
 	return q.x.SendOK(h, func(o *wire.OK) {
 		o.Warnings += uint16(len(q.notes))
 		o.Info = strings.TrimSpace(o.Info + "  " + q.notes[0].Message)

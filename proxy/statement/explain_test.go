@@ -426,6 +426,55 @@ func TestTheNoteOfAnAlter(t *testing.T) {
 	})
 }
 
+// TestTheNoteTellsWhatExplainWould: a declaration that needs no right to read gives nothing away that EXPLAIN TTL, asked
+// by the same account, would not, and neither names triggers that the account may not see.
+func TestTheNoteTellsWhatExplainWould(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, _ *sql.DB) {
+		b.declare(t, "orders")
+		b.fill(t, "orders", 50, 30, 1)
+		run(t, b.db, "CREATE TRIGGER "+b.schema+".veiled BEFORE DELETE ON "+b.schema+".orders FOR EACH ROW SET @x = 1")
+		run(t, b.db, "CREATE TABLE "+b.schema+".items (orders_id INT, FOREIGN KEY (orders_id) REFERENCES "+b.schema+
+			".orders (id) ON DELETE CASCADE)")
+		run(t, b.db, "CREATE TRIGGER "+b.schema+".veiled_too BEFORE DELETE ON "+b.schema+".items FOR EACH ROW SET @x = 1")
+
+		const due, dates = "2 of 3 rows", ", the newest of them of "
+		const some, all = "triggers will run for every deleted row: 1 that you may not see",
+			"triggers will run for every deleted row: veiled"
+		for _, c := range []struct {
+			name, rights     string
+			tells, tellsNone []string
+		}{
+			{"alters", "ALTER", nil, []string{"rows", "due", "items", "veiled"}},
+			{"deletes", "ALTER, DELETE", nil, []string{"rows", "due", "items", "veiled"}},
+			{"reads", "ALTER, DELETE, SELECT (at)", []string{due, dates, some}, []string{"items", "veiled"}},
+			{"triggers", "ALTER, DELETE, SELECT, TRIGGER", []string{due, dates, all}, []string{"items"}},
+		} {
+			client := b.client(t, b.server.Account(t, c.name, c.rights+" ON "+b.schema+".orders"))
+			for _, statement := range []string{
+				"ALTER TABLE orders TTL_ENABLE = 'OFF'",
+				"ALTER TABLE orders ADD COLUMN " + c.name + "_more INT, TTL_ENABLE = 'OFF'",
+			} {
+				run(t, client, statement)
+				told := strings.Join(rows(t, client, "SHOW WARNINGS"), "\n")
+				if !strings.Contains(told, "Dates are read in time zone UTC") {
+					t.Errorf("%s: %s tells no zone: %s", c.rights, statement, told)
+				}
+				for _, want := range c.tells {
+					if !strings.Contains(told, want) {
+						t.Errorf("%s: %s tells %s, want %s", c.rights, statement, told, want)
+					}
+				}
+				for _, hidden := range c.tellsNone {
+					if strings.Contains(told, hidden) {
+						t.Errorf("%s: %s tells of %s:\n%s", c.rights, statement, hidden, told)
+					}
+				}
+			}
+		}
+	})
+}
+
 // TestColumnsThatTellNoAgeAreWarnedOf: a column without a date in most rows is rarely the one that was meant. EXPLAIN
 // says so, in both forms, and the answer to the declaration.
 func TestColumnsThatTellNoAgeAreWarnedOf(t *testing.T) {

@@ -311,13 +311,17 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// keepWarnings keeps those of the server's about the client's statement, before others of ours
-// replace them in the session. Its OK has counted them already.
+// keepWarnings keeps those of the server's about the client's statement, before others replace them in the session:
+// those about statements of ours, of which some name what the client may not see. Its OK has counted them already.
 func (q *request) keepWarnings() {
+	if q.kept {
+		return
+	}
 	r, err := q.x.Ask("SHOW WARNINGS")
 	if err != nil {
 		return
 	}
+	q.kept = true
 	for _, row := range r.Rows {
 		code, _ := strconv.ParseUint(string(row[1]), 10, 16)
 		q.counted = append(q.counted, proxy.Note{Level: string(row[0]), Code: uint16(code), Message: string(row[2])})

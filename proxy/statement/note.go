@@ -24,12 +24,22 @@ func (q *request) noteState(p catalog.Policy) {
 	}
 }
 
-// noteDeclared tells the client what its declaration means for the existing rows. The policy is
-// already in force, so trouble here is logged, and the client is told how to ask again.
+// noteDeclared tells the client what its declaration means for the existing rows, as far as EXPLAIN TTL would: that the
+// table may be altered is no right to know of them. The policy is already in force, so trouble here is logged, and the
+// client is told how to ask again.
 func (q *request) noteDeclared(ctx context.Context, table catalog.Table, rule catalog.Rule) {
 	ctx, cancel := context.WithTimeout(ctx, noteWait)
 	defer cancel()
+	name := ddl.Name{Schema: table.Schema, Table: table.Name}
+	if err := briefly(q.x, func() error { return q.mayDelete(name, rule.Column) }); err != nil {
+		q.noteZone(ctx, table, rule)
+		return
+	}
+
 	p, err := plan.Glance(ctx, q.h.config.DB, q.store, table, rule)
+	if err == nil {
+		err = briefly(q.x, func() error { return q.reveal(p, name, table, rule.Column) })
+	}
 	if err != nil {
 		q.h.log.LogAttrs(ctx, slog.LevelWarn, "the rows that a new TTL makes due cannot be estimated",
 			slog.Any("err", err))
@@ -47,6 +57,7 @@ func (q *request) noteDeclared(ctx context.Context, table catalog.Table, rule ca
 // table, which has no rows, it reports the zone, and whether rows can be deleted from a table of
 // its kind.
 func (q *request) noteIntents(ctx context.Context, intents []catalog.Intent) {
+	q.keepWarnings()
 	for _, i := range intents {
 		if i.Rule == nil {
 			continue

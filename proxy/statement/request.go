@@ -26,6 +26,7 @@ type request struct {
 	alone    bool // the statement is all of its packet
 	notes    []proxy.Note
 	counted  []proxy.Note // warnings of the server's, which its answer counts already
+	kept     bool         // counted are all of them
 	looks    int          // how often its table was not there
 	prepared bool         // the server holds the cut text already, for the EXECUTE that is held back
 	named    *proxy.Named // for EXECUTE of a name: the text that we know the server to have behind it
