@@ -23,7 +23,7 @@ type api struct {
 
 func newAPI(cfg Config, store Store, db tables.Querier, log *slog.Logger) *api {
 	return &api{
-		gate: gate{cfg.Token}, cfg: cfg, store: store, db: db, view: newViewer(store), log: log,
+		gate: newGate(cfg.Token), cfg: cfg, store: store, db: db, view: newViewer(store), log: log,
 		archive: newArchive(store), previews: previews{last: map[catalog.Table]madePreview{}},
 	}
 }

@@ -18,7 +18,7 @@ const minToken = 16
 type Config struct {
 	// Listen is the address: HOST:PORT or unix:PATH.
 	Listen string
-	// Token lets its bearer act and see keys of rows. Empty: nothing can be changed over HTTP.
+	// Token lets its bearer act and see keys of rows, until SetToken. Empty: nothing can be changed over HTTP.
 	Token string
 	// Version of this program, shown on the page.
 	Version string
@@ -48,10 +48,7 @@ func (c Config) validate() error {
 			return fmt.Errorf("status address %q: want HOST:PORT or unix:PATH", c.Listen)
 		}
 	}
-	if c.Token != "" && len(c.Token) < minToken {
-		return fmt.Errorf("status token: want at least %d characters, got %d", minToken, len(c.Token))
-	}
-	return nil
+	return CheckToken(c.Token)
 }
 
 func splitAddress(s string) (network, address string) {

@@ -53,7 +53,7 @@ func (a *api) getStatus(w http.ResponseWriter, r *http.Request) {
 
 func (a *api) overview(l *snapshot, who reader) overview {
 	o := overview{
-		Now: l.Now, Version: a.cfg.Version, Server: serverName(a.store.Server()), Actions: a.cfg.Token != "",
+		Now: l.Now, Version: a.cfg.Version, Server: serverName(a.store.Server()), Actions: a.hasToken(),
 		Enabled: l.Enabled, Stopped: l.SomeStopped(), Paused: viewPause(l.Pause.Pause),
 		Jobs: []jobView{}, Nodes: []nodeView{}, Backends: []report.Backend{},
 	}

@@ -41,12 +41,14 @@ func New(ctx context.Context, cfg Config, gatherer prometheus.Gatherer, log *slo
 	if err != nil {
 		return nil, fmt.Errorf("status: %w", err)
 	}
-	return &Server{gate: gate{cfg.Token}, cfg: cfg, gatherer: gatherer, log: log, listener: listener}, nil
+	return &Server{gate: newGate(cfg.Token), cfg: cfg, gatherer: gatherer, log: log, listener: listener}, nil
 }
 
 // Open tells the server that the catalog is there. Previews read user tables on db.
 func (s *Server) Open(store Store, db tables.Querier) {
-	h := newAPI(s.cfg, store, db, s.log).handler()
+	a := newAPI(s.cfg, store, db, s.log)
+	a.gate = s.gate
+	h := a.handler()
 	s.api.Store(&h)
 }
 
@@ -66,7 +68,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 
 	s.log.InfoContext(ctx, "status listening", slog.String("address", s.Addr().String()),
-		slog.Bool("actions", s.cfg.Token != ""))
+		slog.Bool("actions", s.hasToken()))
 	var g errgroup.Group
 	stopped := make(chan struct{})
 	g.Go(func() error {

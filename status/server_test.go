@@ -75,6 +75,33 @@ func TestActionsNeedTheToken(t *testing.T) {
 	}
 }
 
+// TestTheTokenIsReplaced: from the next request on, of the page as of the API, and the old one is worth nothing.
+func TestTheTokenIsReplaced(t *testing.T) {
+	t.Parallel()
+	const next = "fedcba9876543210"
+	s := newTestServer(t, Config{Token: testToken})
+	h := s.handler()
+	check := func(token string, want int) {
+		t.Helper()
+		for _, target := range []string{"/api/v1/token", "/debug/pprof/cmdline"} {
+			r := httptest.NewRequest("GET", target, nil)
+			r.Header.Set("Authorization", "Bearer "+token)
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if w.Code != want {
+				t.Errorf("%s with %s: got %d, want %d", target, token, w.Code, want)
+			}
+		}
+	}
+
+	check(testToken, http.StatusOK)
+	s.SetToken(next)
+	check(testToken, http.StatusUnauthorized)
+	check(next, http.StatusOK)
+	s.SetToken("")
+	check(next, http.StatusForbidden)
+}
+
 func TestGetChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newTestServer(t, Config{Token: testToken})

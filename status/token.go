@@ -3,9 +3,11 @@ package status
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 )
 
 // access says what a request needs.
@@ -17,19 +19,40 @@ const (
 	profiling               // the token, or a client on this machine when none is configured
 )
 
-// gate lets requests through that have what their route needs.
+// gate lets requests through that have what their route needs. Its token may be another one at the next request.
 type gate struct {
-	token string
+	token *atomic.Pointer[string]
 }
+
+func newGate(token string) gate {
+	g := gate{new(atomic.Pointer[string])}
+	g.token.Store(&token)
+	return g
+}
+
+// CheckToken refuses a token that is guessed, not known. None is no mistake.
+func CheckToken(token string) error {
+	if token != "" && len(token) < minToken {
+		return fmt.Errorf("status token: want at least %d characters, got %d", minToken, len(token))
+	}
+	return nil
+}
+
+// SetToken replaces the token, one that CheckToken lets pass: from now on the old one is worth nothing.
+func (s *Server) SetToken(token string) { s.token.Store(&token) }
+
+// hasToken reports whether there is one. Without it nothing can be changed over HTTP.
+func (g gate) hasToken() bool { return *g.token.Load() != "" }
 
 // bearer reports whether the request carries the configured token.
 func (g gate) bearer(r *http.Request) bool {
 	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok || g.token == "" {
+	token := *g.token.Load()
+	if !ok || token == "" {
 		return false
 	}
 	// Hashes have one length, so that the comparison tells nothing about the token's.
-	x, y := sha256.Sum256([]byte(strings.TrimSpace(given))), sha256.Sum256([]byte(g.token))
+	x, y := sha256.Sum256([]byte(strings.TrimSpace(given))), sha256.Sum256([]byte(token))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
@@ -51,9 +74,9 @@ func secret[T any](who reader, value T) (shown T) {
 func (g gate) guard(need access, next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case need == open, g.bearer(r), need == profiling && g.token == "" && local(r):
+		case need == open, g.bearer(r), need == profiling && !g.hasToken() && local(r):
 			next(w, r)
-		case g.token == "":
+		case !g.hasToken():
 			refuse(w, http.StatusForbidden,
 				"no token is configured: start ttlproxy with --status-token-file to allow this")
 		default:

@@ -12,10 +12,10 @@ func watchingOptions() []option {
 		},
 		{
 			name: "status-token-file", arg: "FILE", group: "Watching", on: onServe,
-			once: true,
 			bind: func(o *options) value { return text{&o.StatusTokenFile} },
 			text: "File whose first line is the token that lets its bearer act on the status page and see what is in " +
-				"rows, at least 16 characters. Without one nothing can be changed over HTTP.",
+				"rows, at least 16 characters. Without one nothing can be changed over HTTP. Read again with the " +
+				"configuration and on SIGHUP.",
 		},
 		{
 			name: "status-token", group: "Watching", on: onServe, from: fromEnvironment,

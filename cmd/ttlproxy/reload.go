@@ -18,6 +18,7 @@ import (
 type reloader struct {
 	*options
 	server  *proxy.Server
+	page    *page
 	metrics *reloadMetrics
 	log     *slog.Logger
 }
@@ -102,8 +103,13 @@ func (r *reloader) apply() (waiting []string, err error) {
 	}
 
 	waiting = r.outdated(fresh)
-	fresh.EngineUser = r.EngineUser // whose connections are open
+	fresh.EngineUser, fresh.Status = r.EngineUser, r.Status // whose connections are open, and where it listens
 	if err := fresh.prepareBackends(); err != nil {
+		return nil, err
+	}
+
+	token, err := fresh.statusToken()
+	if err != nil {
 		return nil, err
 	}
 
@@ -111,6 +117,7 @@ func (r *reloader) apply() (waiting []string, err error) {
 		return nil, err
 	}
 
+	r.page.adopt(token)
 	r.password.follow(fresh.password)
 	r.replicaPassword.follow(fresh.replicaPassword)
 	r.level.Set(levelOf(fresh.LogLevel))

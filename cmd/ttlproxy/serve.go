@@ -110,7 +110,7 @@ func (r *running) run(ctx context.Context, ready func(at listening)) error {
 	g.Go(func() error { return server.Run(ctx) })
 	if r.reloads {
 		reloads := &reloader{
-			options: r.options, server: server, metrics: newReloadMetrics(r.registry), log: r.log,
+			options: r.options, server: server, page: r.page, metrics: newReloadMetrics(r.registry), log: r.log,
 		}
 		g.Go(func() error { return reloads.run(ctx) })
 	}

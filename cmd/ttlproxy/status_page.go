@@ -34,12 +34,9 @@ func newPage(
 		return p, nil
 	}
 
-	token := o.StatusToken
-	if o.StatusTokenFile != "" {
-		var err error
-		if token, err = readSecret("status-token-file", o.StatusTokenFile); err != nil {
-			return nil, err
-		}
+	token, err := o.statusToken()
+	if err != nil {
+		return nil, err
 	}
 
 	server, err := status.New(ctx, status.Config{
@@ -53,6 +50,24 @@ func newPage(
 
 	p.server = server
 	return p, nil
+}
+
+// statusToken is the one that is configured now.
+func (o *options) statusToken() (token string, err error) {
+	if o.Status == "" {
+		return "", nil
+	}
+	if token, err = newSecret("status-token-file", o.StatusTokenFile, o.StatusToken).read(); err != nil {
+		return "", err
+	}
+	return token, status.CheckToken(token)
+}
+
+// adopt has the page ask for another token.
+func (p *page) adopt(token string) {
+	if p.server != nil {
+		p.server.SetToken(token)
+	}
 }
 
 // serve serves the page from now on, and returns what ends it. It outlives ctx: while the proxy
