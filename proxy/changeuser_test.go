@@ -21,7 +21,7 @@ func changeUserOn(t *testing.T, config Config, client, server wiretest.Script) {
 	t.Helper()
 	backend := wiretest.ServeUnix(t, wiretest.Script{servePassword(t), server, wiretest.ExpectClose()})
 	p := startEdge(t, BackendsConfig{Addresses: []string{"unix:" + backend}}, config)
-	p.rsaKey.pair = testKey()
+	p.settings.Load().rsaKey.pair = testKey()
 	play(t, p.address, append(wiretest.Script{wiretest.LogIn(wiretest.Capabilities)}, client...)...)
 }
 

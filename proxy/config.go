@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Config says where the proxy listens and what it requires of clients. Everything but Listen and
-// RSAKeyFile can be changed while it runs.
+// Config says where the proxy listens and what it requires of clients. Everything but Listen can
+// be changed while it runs.
 type Config struct {
 	// Handler decides about statements; nil lets everything pass.
 	Handler Handler
@@ -68,6 +68,7 @@ type settings struct {
 	listen   []address
 	networks networks
 	tls      *tls.Config // for clients; nil if they are not offered TLS
+	rsaKey   *rsaKey     // for clients without TLS
 }
 
 // Validate reports what is wrong with the configuration or the files it names, before anything is
@@ -110,6 +111,12 @@ func (c Config) load(old *settings) (*settings, error) {
 	}
 	if s.tls, err = c.TLS.load(oldTLS); err != nil {
 		return nil, err
+	}
+	if s.rsaKey, err = loadRSAKey(c.RSAKeyFile); err != nil {
+		return nil, err
+	}
+	if old != nil && old.RSAKeyFile == "" && c.RSAKeyFile == "" { // clients may have kept its public half
+		s.rsaKey = old.rsaKey
 	}
 	if s.MaxConnections, err = fitConnections(c.MaxConnections); err != nil {
 		return nil, err

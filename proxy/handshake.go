@@ -52,7 +52,7 @@ func (s *session) handshake(ctx context.Context) error {
 	}
 
 	h := handshake{s: s, link: l}
-	h.bridge = bridge{client: s.clientLeg(), server: legOf(l.conn), ownKey: s.server.rsaKey.get}
+	h.bridge = bridge{client: s.clientLeg(), server: legOf(l.conn), ownKey: s.settings.rsaKey.get}
 	if err := h.run(ctx); err != nil {
 		h.end(ctx, err)
 		return err

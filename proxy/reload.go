@@ -57,9 +57,10 @@ func (s *Server) watch(ctx context.Context) {
 	}
 }
 
-// certificates are the files of both legs.
+// certificates are the files of both legs, and of their keys.
 func (s *Server) certificates() []string {
-	return append(s.settings.Load().TLS.files(), s.backends.files()...)
+	c := s.settings.Load()
+	return slices.Concat(c.TLS.files(), []string{c.RSAKeyFile}, s.backends.files())
 }
 
 // reloadCertificates reads the files of both legs, each by itself. While one half of a pair is new

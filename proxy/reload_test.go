@@ -1,6 +1,11 @@
 package proxy
 
 import (
+	"bytes"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -68,4 +73,57 @@ func TestCertificatesBringNoOldConfigurationBack(t *testing.T) {
 			t.Fatalf("got %d connections and %d ns, want %d of each", most, patience, n+1)
 		}
 	}
+}
+
+// TestReloadReplacesTheRSAKey: the next sessions have the key that is in the file now, and one that cannot be used
+// leaves the old one. A key that was made because no file is named stays.
+func TestReloadReplacesTheRSAKey(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "key.pem")
+	write := func() (public []byte) {
+		t.Helper()
+		key, err := rsa.GenerateKey(rand.Reader, 2048)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pair, err := newRSAPair(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writePEM(t, file, "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key))
+		return pair.public
+	}
+
+	servers := BackendsConfig{Addresses: []string{"127.0.0.1:1"}, CheckInterval: time.Hour}
+	p := startEdge(t, servers, Config{})
+	shown := func() []byte {
+		t.Helper()
+		pair, err := p.settings.Load().rsaKey.get()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pair.public
+	}
+	check := func(what, file string, good bool, want []byte) {
+		t.Helper()
+		c := p.settings.Load().Config
+		c.RSAKeyFile = file
+		if err := p.Reload(c, servers); (err == nil) != good {
+			t.Errorf("%s: got %v", what, err)
+		}
+		if got := shown(); !bytes.Equal(got, want) {
+			t.Errorf("%s: the key is another one", what)
+		}
+	}
+
+	check("no file", "", true, shown())
+	check("a file", file, true, write())
+	last := write()
+	check("another key in it", file, true, last)
+	check("no such file", file+".none", false, last)
+	writePEM(t, file, "RSA PRIVATE KEY", []byte("none"))
+	check("no key in it", file, false, last)
+
+	renewed := write()
+	await(t, func() bool { return bytes.Equal(shown(), renewed) })
 }

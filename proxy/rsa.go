@@ -32,24 +32,24 @@ type rsaKey struct {
 	pair *rsaPair
 }
 
-// load reads the key from a file, if one is named.
-func (r *rsaKey) load(file string) error {
+// loadRSAKey reads the key from a file, if one is named.
+func loadRSAKey(file string) (*rsaKey, error) {
 	if file == "" {
-		return nil
+		return &rsaKey{}, nil
 	}
 
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return fmt.Errorf("rsa-key: %w", err)
+		return nil, fmt.Errorf("rsa-key: %w", err)
 	}
 
 	key, err := parseRSAKey(b)
 	if err != nil {
-		return fmt.Errorf("rsa-key %s: %w", file, err)
+		return nil, fmt.Errorf("rsa-key %s: %w", file, err)
 	}
 
-	r.pair, err = newRSAPair(key)
-	return err
+	pair, err := newRSAPair(key)
+	return &rsaKey{pair: pair}, err
 }
 
 // parseRSAKey reads a private key in either of its two PEM forms.

@@ -20,7 +20,6 @@ type Server struct {
 	handler   Handler
 	log       *slog.Logger
 	metrics   *Metrics
-	rsaKey    rsaKey
 	buffers   *buffers
 	started   time.Time
 	listeners []net.Listener
@@ -51,10 +50,6 @@ func New(ctx context.Context, c Config, b *Backends, log *slog.Logger, m *Metric
 	}
 
 	s.settings.Store(loaded)
-	if err := s.rsaKey.load(c.RSAKeyFile); err != nil {
-		return nil, err
-	}
-
 	for _, a := range loaded.listen {
 		opened, err := c.open(ctx, a)
 		if err != nil {

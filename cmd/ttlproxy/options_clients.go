@@ -42,7 +42,7 @@ func clientOptions() []option {
 			bind: func(o *options) value { return text{&o.Proxy.RSAKeyFile} },
 			text: "RSA key with which clients without TLS encrypt their password when the leg to the server is " +
 				"private. Needed only if clients keep the server's public key: then name the server's own private " +
-				"key. Otherwise one is generated.",
+				"key. Otherwise one is generated. Read again when it changes.",
 		},
 		{
 			name: "proxy-networks", arg: "NETWORK", group: "Clients", on: onServe,

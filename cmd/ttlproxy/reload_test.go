@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -71,6 +73,62 @@ func (r *reloading) write(t *testing.T, text string) {
 	text = "backend = '127.0.0.1:1'\nengine-user = 'e'\nlisten = '127.0.0.1:0'\n" + text
 	if err := os.WriteFile(r.file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestEveryOptionIsOnceOrTakenOver: a reload either says of an option that has changed that it waits for a restart, or
+// hands it to what goes by it.
+func TestEveryOptionIsOnceOrTakenOver(t *testing.T) {
+	other := func(v value) string {
+		switch v := v.(type) {
+		case choice:
+			return "'" + v.words[(slices.Index(v.words, v.String())+1)%len(v.words)] + "'"
+		case onOff:
+			return strconv.FormatBool(v.String() == "off")
+		case number:
+			return "77"
+		case span:
+			return "'77s'"
+		case list:
+			return "['127.0.0.1:77']"
+		default:
+			return "'/77'"
+		}
+	}
+	taken := func(o *options) any {
+		_ = o.prepareBackends() // a password's file is not there
+		o.Backends.CheckPassword = nil
+		return []any{
+			o.Proxy, o.Backends, o.LogLevel, o.StatusToken, o.StatusTokenFile,
+			*o.password.file.Load(), *o.replicaPassword.file.Load(),
+		}
+	}
+
+	const needed = "backend = '127.0.0.1:1'\nengine-user = 'e'\n"
+	for _, row := range optionsOf("serve") {
+		if !row.accepts(fromFile) {
+			continue
+		}
+		before, err := loaded(t, needed, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := row.name + " = " + other(row.bind(defaults()))
+		if !strings.Contains(needed, row.name+" =") {
+			changed = needed + changed
+		} else {
+			changed = strings.ReplaceAll(needed, "'127.0.0.1:1'", "'127.0.0.1:2'")
+			changed = strings.ReplaceAll(changed, "'e'", "'f'")
+		}
+		after, err := loaded(t, changed, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", row.name, err)
+		}
+
+		waits := slices.Contains(before.outdated(after), row.name)
+		if got := !reflect.DeepEqual(taken(before), taken(after)); !waits && !got {
+			t.Errorf("%s has changed, and neither waits for a restart nor is taken over", row.name)
+		}
 	}
 }
 
