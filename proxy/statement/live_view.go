@@ -97,29 +97,40 @@ func (q *request) liveView(ctx context.Context, view catalog.Table) (*catalog.Li
 // viewToReplace reports whether there is such a view. It is an error if that is not the one that we
 // made: we replace and drop nothing else.
 func (q *request) viewToReplace(view catalog.Table, known *catalog.LiveView) (exists bool, err error) {
-	text, exists, err := q.definition(view)
+	found, err := q.seeView(view)
 	switch {
-	case err != nil || !exists:
-		return exists, err
+	case err != nil || !found.exists:
+		return false, err
 	case known == nil:
 		return true, nameTaken(view)
-	case text == "":
+	case found.text == "":
 		return true, refuse("ttlproxy: you may not see the definition of %s, which has to be the one that TTL_VIEW "+
 			"made: GRANT SHOW VIEW on it", view)
-	case catalog.HashDefinition(text) != known.Definition:
+	case found.security != "INVOKER" || found.checks != "NONE" ||
+		catalog.HashDefinition(found.text) != known.Definition:
 		return true, refuse("ttlproxy: the view %s is not the one that TTL_VIEW made: DROP VIEW, or rename it", view)
 	}
 	return true, nil
 }
 
-// definition is that of a view as the client may see it; empty if it may not.
-func (q *request) definition(view catalog.Table) (text string, exists bool, err error) {
-	r, err := q.x.Ask("SELECT CAST(CONVERT(VIEW_DEFINITION USING utf8mb4) AS BINARY) FROM information_schema.VIEWS " +
+// seenView is a view as the client may see it. The definition says neither whose rights it is read with, nor what may
+// be written through it.
+type seenView struct {
+	exists   bool
+	text     string // its definition; empty if the client may not see it
+	security string // whose rights: INVOKER, the reader's
+	checks   string // WITH … CHECK OPTION; NONE without one
+}
+
+func (q *request) seeView(view catalog.Table) (seenView, error) {
+	r, err := q.x.Ask("SELECT CAST(CONVERT(VIEW_DEFINITION USING utf8mb4) AS BINARY), CAST(SECURITY_TYPE AS BINARY), " +
+		"CAST(CHECK_OPTION AS BINARY) FROM information_schema.VIEWS " +
 		"WHERE TABLE_SCHEMA = " + literal(view.Schema) + " AND TABLE_NAME = " + literal(view.Name) + " LIMIT 1")
 	if err != nil || len(r.Rows) == 0 {
-		return "", false, err
+		return seenView{}, err
 	}
-	return string(r.Rows[0][0]), true, nil
+	row := r.Rows[0]
+	return seenView{exists: true, text: string(row[0]), security: string(row[1]), checks: string(row[2])}, nil
 }
 
 // makeView makes the view of a rule, or makes it anew, on the client's own connection and with its
@@ -136,11 +147,11 @@ func (q *request) makeView(ctx context.Context, table catalog.Table, rule catalo
 		return err
 	}
 
-	before, exists, err := q.definition(view)
+	before, err := q.seeView(view)
 	if err != nil {
 		return err
 	}
-	text, err := q.viewText(ctx, view, table, rule, exists)
+	text, err := q.viewText(ctx, view, table, rule, before.exists)
 	if err != nil {
 		return err
 	}
@@ -148,23 +159,23 @@ func (q *request) makeView(ctx context.Context, table catalog.Table, rule catalo
 		return err
 	}
 
-	made, _, err := q.definition(view)
-	if err == nil && made == "" {
+	made, err := q.seeView(view)
+	if err == nil && made.text == "" {
 		err = refuse("ttlproxy: TTL_VIEW needs the rights CREATE VIEW, SHOW VIEW and DROP on %s", view)
 	}
 	if err == nil {
 		err = q.store.KeepLiveView(ctx, q.session.account,
-			catalog.LiveView{View: view, Table: table, Definition: catalog.HashDefinition(made)})
+			catalog.LiveView{View: view, Table: table, Definition: catalog.HashDefinition(made.text)})
 	}
 	if err == nil {
 		return nil
 	}
 
 	// Nothing of it is noted: it would not be known as ours any more, and shows what a rule says that is not in force.
-	if !exists {
+	if !before.exists {
 		return errors.Join(err, q.dropView(view))
 	}
-	back, failed := q.spelled(createView(view, before, exists))
+	back, failed := q.spelled(createView(view, before.text, before.exists))
 	if failed == nil {
 		_, failed = q.x.Ask(back)
 	}

@@ -150,6 +150,39 @@ func TestOnlyOurViews(t *testing.T) {
 	})
 }
 
+// TestViewsThatReadOtherwiseAreNotOurs: whose rights a view is read with, and what may be written through it, is not in
+// its definition. Who has changed that keeps the view as it is.
+func TestViewsThatReadOtherwiseAreNotOurs(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.someSessions()
+		for _, changed := range []struct{ before, behind string }{
+			{"SQL SECURITY DEFINER VIEW live AS ", ""},
+			{"SQL SECURITY INVOKER VIEW live AS ", " WITH CASCADED CHECK OPTION"},
+			{"SQL SECURITY INVOKER VIEW live AS ", " WITH LOCAL CHECK OPTION"},
+		} {
+			as := func() string {
+				return strings.Join(rows(t.T, t.direct, "SELECT VIEW_DEFINITION, SECURITY_TYPE, CHECK_OPTION FROM "+
+					"information_schema.VIEWS WHERE TABLE_SCHEMA = '"+t.schema+"' AND TABLE_NAME = 'live'"), "")
+			}
+			t.exec("ALTER TABLE session TTL_VIEW = 'live'")
+			text, _, _ := strings.Cut(as(), "|")
+			t.exec("CREATE OR REPLACE " + changed.before + text + changed.behind)
+			want := as()
+			if same, _, _ := strings.Cut(want, "|"); same != text {
+				t.Fatalf("%s%s is another definition: %s, not %s", changed.before, changed.behind, same, text)
+			}
+
+			t.fails(1105, "ALTER TABLE session TTL = seen + INTERVAL 2 HOUR")
+			t.wantPolicy("session", "armed seen 1 HOUR 24h")
+			t.exec("ALTER TABLE session COMMENT = 'altered'", "ALTER TABLE session TTL_VIEW = ''")
+			if got := as(); got != want {
+				t.Errorf("%s%s: the view is %q, want %q", changed.before, changed.behind, got, want)
+			}
+			t.exec("DROP VIEW live")
+		}
+	})
+}
+
 // TestLiveViewIsTheClients: the view is made with the rights of the client, and read with those of its
 // reader.
 func TestLiveViewIsTheClients(t *testing.T) {
