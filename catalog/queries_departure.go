@@ -61,6 +61,9 @@ const (
 	// Of the end of what is kept.
 	selectKept = `SELECT ` + departureColumns + ` WHERE r.state IN ('kept', 'ending', 'restored')
  ORDER BY r.keep_until`
+	// Whatever may be there of partitions, noted or not.
+	selectAsides = `SELECT ` + departureColumns + ` WHERE r.side_name <> '' AND r.state <> 'settled'
+ ORDER BY r.side_schema, r.side_name`
 	selectOver = `SELECT ` + departureColumns + ` WHERE (` + isOver + ` AND EXISTS (SELECT 1 FROM {policy} p
  WHERE p.id = r.policy_id) OR ` + isUnnoted + `) AND r.server = {server-key}
  ORDER BY r.keep_until, r.policy_id, r.partition_name`

@@ -24,6 +24,9 @@ type Removal struct {
 	Views []Table
 	// Asides are what partitions have become (TTL_PARTITION = 'EXCHANGE') and is still kept: they stay, too.
 	Asides []Table
+	// MaybeAsides are tables of which nobody has noted whether partitions have become them: whoever should have may
+	// have died before. Where they are, they stay.
+	MaybeAsides []Table
 	// Kept says why the schema itself stays; empty when it goes.
 	Kept string
 	// Account is the service account as the server knows it, quoted; somebody else has to drop it.
@@ -90,9 +93,13 @@ func (r *Removal) readLeftovers(ctx context.Context) error {
 		r.Views = append(r.Views, v.View)
 	}
 
-	kept, err := ofWhatIsThere(r.store.Kept(ctx))
-	for _, d := range kept {
-		r.Asides = append(r.Asides, d.Side)
+	asides, err := ofWhatIsThere(r.store.departures(ctx, r.store.db, selectAsides))
+	for _, d := range asides {
+		if d.Unnoted() {
+			r.MaybeAsides = append(r.MaybeAsides, d.Side)
+		} else {
+			r.Asides = append(r.Asides, d.Side)
+		}
 	}
 	return err
 }

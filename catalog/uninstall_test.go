@@ -39,6 +39,45 @@ func TestUninstallLeavesNothing(t *testing.T) {
 	})
 }
 
+// TestUninstallNamesWhatPartitionsHaveBecome: every table that a partition has become, or may have become, is named. When
+// the catalog is gone nobody else knows.
+func TestUninstallNamesWhatPartitionsHaveBecome(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		for _, state := range []DepartureState{
+			DepartureReady, DepartureBarred, DepartureWaits, DepartureRefused, DepartureTaken, DepartureSettled,
+			DepartureKept, DepartureEnding, DepartureRestored,
+		} {
+			for _, side := range []string{"", "side_" + string(state)} {
+				b.exec(t, "INSERT INTO "+b.Name("departure")+" (policy_id, partition_name, how, job_id, task_id, fence, "+
+					"server, due, state, state_at, reason, side_schema, side_name) VALUES (7, 'p"+side+string(state)+
+					"', 'EXCHANGE', 1, 1, 1, '', 0, '"+string(state)+"', UTC_TIMESTAMP(6), '', 'shop', '"+side+"')")
+			}
+		}
+
+		r, err := b.Uninstall(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := func(tables []Table) (names []string) {
+			for _, t := range tables {
+				names = append(names, t.Name)
+			}
+			return names
+		}
+		if got, want := named(r.Asides), []string{
+			"side_ending", "side_kept", "side_restored", "side_taken",
+		}; !slices.Equal(got, want) {
+			t.Errorf("what is there: got %q, want %q", got, want)
+		}
+		if got, want := named(r.MaybeAsides), []string{
+			"side_barred", "side_ready", "side_refused", "side_waits",
+		}; !slices.Equal(got, want) {
+			t.Errorf("what may be there: got %q, want %q", got, want)
+		}
+	})
+}
+
 // TestUninstallDropsOnlyWhatIsOurs puts other people's things into the schema before the catalog
 // goes, of every kind, also between the question and the answer.
 func TestUninstallDropsOnlyWhatIsOurs(t *testing.T) {

@@ -83,6 +83,12 @@ func writeLastWords(ctx context.Context, out io.Writer, store *catalog.Store, r 
 
 	fmt.Fprintln(out, "-- Beside the catalog, nothing was made on the server but the account:")
 	fmt.Fprintf(out, "-- DROP USER %s;\n", r.Account)
+	writeLeftovers(out, r)
+	return nil
+}
+
+// writeLeftovers prints what was made on the server and stays there.
+func writeLeftovers(out io.Writer, r *catalog.Removal) {
 	if len(r.Views) > 0 {
 		fmt.Fprintln(out, "-- and, in the name of whoever asked for them by TTL_VIEW, the views:")
 	}
@@ -95,7 +101,12 @@ func writeLastWords(ctx context.Context, out io.Writer, store *catalog.Store, r 
 	for _, t := range r.Asides {
 		fmt.Fprintf(out, "-- DROP TABLE %s;\n", cellText(t.String()))
 	}
-	return nil
+	if len(r.MaybeAsides) > 0 {
+		fmt.Fprintln(out, "-- and, if it is there, what nobody has noted that partitions have become:")
+	}
+	for _, t := range r.MaybeAsides {
+		fmt.Fprintf(out, "-- DROP TABLE IF EXISTS %s;\n", cellText(t.String()))
+	}
 }
 
 // confirmed asks a question on the terminal. No answer is a no. What is printed may go into a file,
