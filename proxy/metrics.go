@@ -26,6 +26,7 @@ type Metrics struct {
 	waiting  prometheus.Gauge
 	slips    *prometheus.CounterVec
 	shaken   *prometheus.CounterVec
+	usable   *prometheus.GaugeVec
 	locks    prometheus.Counter
 	seconds  prometheus.Histogram
 	added    prometheus.Histogram
@@ -78,6 +79,11 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "ttlproxy_tls_handshakes_total",
 			Help: "TLS handshakes by leg (client, server) and by how they ended: full, resumed, or failed.",
 		}, []string{"leg", "outcome"}),
+		usable: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "ttlproxy_certificates_last_reload_successful",
+			Help: "Whether the certificates, authorities and keys of a leg (client, server) could be used when their " +
+				"files were last read because they had changed.",
+		}, []string{"leg"}),
 		locks: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "ttlproxy_lock_errors_total",
 			Help: "Client commands that the server has refused for the locks of others: waits that took too long " +
@@ -112,12 +118,14 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		}
 	}
 
+	m.filesRead("client", nil)
+	m.filesRead("server", nil)
 	for _, reason := range wire.Losses() {
 		m.opaque.WithLabelValues(reason)
 	}
 	if r != nil {
 		r.MustRegister(m.sessions, m.panics, m.idle, m.draining, m.refused, m.opaque, m.holding, m.logins, m.shaken,
-			m.waiting, m.slips, m.seconds, m.added, commands, m.locks)
+			m.usable, m.waiting, m.slips, m.seconds, m.added, commands, m.locks)
 	}
 
 	return m
@@ -156,6 +164,15 @@ func (m *Metrics) handshake(leg string, c *tls.Conn, err error) {
 		outcome = "resumed"
 	}
 	m.shaken.WithLabelValues(leg, outcome).Inc()
+}
+
+// filesRead shows whether the files of a leg could be used.
+func (m *Metrics) filesRead(leg string, err error) {
+	usable := 1.0
+	if err != nil {
+		usable = 0
+	}
+	m.usable.WithLabelValues(leg).Set(usable)
 }
 
 // login counts a finished login.

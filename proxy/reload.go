@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"slices"
@@ -45,11 +44,9 @@ func (s *Server) adopt(loaded *settings) {
 // changed, and closes sessions that have been silent for too long.
 func (s *Server) watch(ctx context.Context) {
 	const interval = time.Second
-	files := stampsOf(s.certificates())
 	for rest(ctx, interval) {
-		if now := stampsOf(s.certificates()); !slices.Equal(now, files) {
-			files = now
-			s.reloadCertificates()
+		for _, l := range s.files {
+			s.follow(l)
 		}
 		if c := s.settings.Load(); c.IdleTimeout > 0 || c.IdleTransactionTimeout > 0 {
 			s.each(func(e *session) { e.closeIfSilent(c) })
@@ -57,28 +54,73 @@ func (s *Server) watch(ctx context.Context) {
 	}
 }
 
-// certificates are the files of both legs, and of their keys.
-func (s *Server) certificates() []string {
-	c := s.settings.Load()
-	return slices.Concat(c.TLS.files(), []string{c.RSAKeyFile}, s.backends.files())
+// legFiles are the certificates, authorities and keys of a leg.
+type legFiles struct {
+	leg     string
+	names   func() []string
+	read    func() error // and adopts them
+	seen    []stamp
+	trouble string // why they cannot be used; empty if they can
 }
 
-// reloadCertificates reads the files of both legs, each by itself. While one half of a pair is new
-// and the other still old, they do not match: then the next change brings the rest.
-func (s *Server) reloadCertificates() {
-	s.reloading.Lock()
-	defer s.reloading.Unlock()
-
-	old := s.settings.Load()
-	clients, err := old.load(old)
-	if err == nil {
-		s.adopt(clients)
+// legs are the files of both as they are now, when they have been read.
+func (s *Server) legs() []*legFiles {
+	all := []*legFiles{
+		{leg: "client", names: s.clientFiles, read: s.readClientFiles},
+		{leg: "server", names: s.backends.files, read: s.readServerFiles},
 	}
-	if err := errors.Join(err, s.backends.reloadFiles()); err != nil {
-		s.log.Warn("certificates have changed and cannot be used: those in force stay", slog.Any("err", err))
+	for _, l := range all {
+		l.seen = stampsOf(l.names())
+	}
+	return all
+}
+
+// follow reads the files of a leg if they have changed. Those that cannot be used are tried again until they can: a
+// stamp does not show that somebody has mended the rights on a file.
+func (s *Server) follow(l *legFiles) {
+	now := stampsOf(l.names())
+	if l.trouble == "" && slices.Equal(now, l.seen) {
 		return
 	}
-	s.log.Info("certificates read again")
+
+	was := l.trouble
+	l.seen, l.trouble = now, ""
+	err := l.read()
+	s.metrics.filesRead(l.leg, err)
+	if err == nil {
+		s.log.Info("certificates read again", slog.String("leg", l.leg))
+		return
+	}
+
+	if l.trouble = err.Error(); l.trouble != was {
+		s.log.Warn("certificates have changed and cannot be used: those in force stay", slog.String("leg", l.leg),
+			slog.Any("err", err))
+	}
+}
+
+func (s *Server) clientFiles() []string {
+	c := s.settings.Load()
+	return append(c.TLS.files(), c.RSAKeyFile)
+}
+
+// readClientFiles reads the files of the clients' leg. While one half of a pair is new and the other still old, they do
+// not match: then the next try brings the rest.
+func (s *Server) readClientFiles() error {
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	old := s.settings.Load()
+	loaded, err := old.load(old)
+	if err == nil {
+		s.adopt(loaded)
+	}
+	return err
+}
+
+// readServerFiles does so for the leg to the servers.
+func (s *Server) readServerFiles() error {
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	return s.backends.reloadFiles()
 }
 
 // stamp shows whether a file has changed.

@@ -5,11 +5,16 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
+	"errors"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // TestReloadIsWholeOrNothing: a mistake in one leg leaves the other as it was, too.
@@ -60,7 +65,7 @@ func TestCertificatesBringNoOldConfigurationBack(t *testing.T) {
 	for n := range 200 {
 		c.MaxConnections, servers.DialTimeout = n+1, time.Duration(n+1)
 		var watch sync.WaitGroup
-		watch.Go(p.reloadCertificates)
+		watch.Go(func() { _ = errors.Join(p.readClientFiles(), p.readServerFiles()) })
 		if err := p.Reload(c, servers); err != nil {
 			t.Fatal(err)
 		}
@@ -126,4 +131,62 @@ func TestReloadReplacesTheRSAKey(t *testing.T) {
 
 	renewed := write()
 	await(t, func() bool { return bytes.Equal(shown(), renewed) })
+}
+
+// usable is what the metric says of the files of a leg.
+func (e *edge) usable(t *testing.T, leg string) float64 {
+	t.Helper()
+	r := prometheus.NewRegistry()
+	r.MustRegister(e.metrics.usable)
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range families[0].GetMetric() {
+		if m.GetLabel()[0].GetValue() == leg {
+			return m.GetGauge().GetValue()
+		}
+	}
+	t.Fatalf("nothing is said of the leg %s", leg)
+	return 0
+}
+
+// TestCertificatesAreTriedAgain: files that cannot be used are said to be, once, and read until they can, whatever has
+// been mended about them: the time and the size of a file say nothing of who may read it. The other leg is left alone.
+func TestCertificatesAreTriedAgain(t *testing.T) {
+	t.Parallel()
+	cert, key := newAuthority(t).issue(t, "proxy", "localhost")
+	p := startEdge(t, BackendsConfig{Addresses: []string{"127.0.0.1:1"}, CheckInterval: time.Hour},
+		Config{TLS: ClientTLS{CertFile: cert, KeyFile: key}})
+	good, err := os.ReadFile(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(content []byte) {
+		t.Helper()
+		if err := os.WriteFile(key, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(key, time.Unix(2_000_000_000, 0), time.Unix(2_000_000_000, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said := func(what string) int { return strings.Count(p.logged.String(), what) }
+	if client, server := p.usable(t, "client"), p.usable(t, "server"); client != 1 || server != 1 {
+		t.Errorf("at start: %v and %v, want 1", client, server)
+	}
+
+	inForce := p.settings.Load().tls
+	write(bytes.Repeat([]byte{'x'}, len(good)))
+	await(t, func() bool { return p.usable(t, "client") == 0 })
+	rest(t.Context(), 2500*time.Millisecond) // it is tried twice more
+	if n := said("cannot be used"); n != 1 || p.settings.Load().tls != inForce {
+		t.Errorf("said %d times, want once, and what was in force stays: %v", n, p.settings.Load().tls == inForce)
+	}
+
+	write(good)
+	await(t, func() bool { return p.usable(t, "client") == 1 })
+	if said("certificates read again") != 1 || p.settings.Load().tls == inForce || p.usable(t, "server") != 1 {
+		t.Error("the certificate was not read again, or something else was")
+	}
 }

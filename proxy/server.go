@@ -23,6 +23,7 @@ type Server struct {
 	buffers   *buffers
 	started   time.Time
 	listeners []net.Listener
+	files     []*legFiles // of watch
 	draining  atomic.Bool // no new clients should come
 	slowLines slowLines
 	logins    turnstile
@@ -50,6 +51,7 @@ func New(ctx context.Context, c Config, b *Backends, log *slog.Logger, m *Metric
 	}
 
 	s.settings.Store(loaded)
+	s.files = s.legs()
 	for _, a := range loaded.listen {
 		opened, err := c.open(ctx, a)
 		if err != nil {

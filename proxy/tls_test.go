@@ -189,7 +189,9 @@ func TestCertificateIsReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		p.reloadCertificates()
+		if err := p.readClientFiles(); err == nil {
+			t.Error("half of a key was taken for one")
+		}
 		a.issue(t, "proxy", "db.example.com")
 		deadline := time.Now().Add(time.Minute)
 		for seen.Equal(first) {
