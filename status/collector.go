@@ -13,7 +13,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/report"
 )
 
-// tableMetrics bounds the tables with metrics of their own: those with the worst verdicts, and
+// tableMetrics bounds the tables with metrics of their own: those with the worst verdicts and those that are late, and
 // among these the furthest behind.
 const tableMetrics = 200
 
@@ -274,9 +274,10 @@ func (c *Collector) eachTable(ch chan<- prometheus.Metric, work []*report.Work) 
 	counts, late := map[report.Word]int{}, 0
 
 	for i, w := range work {
-		all[i] = judged{w, report.Judge(w).Word, w.Now.Sub(w.Covered())}
-		counts[all[i].word]++
-		if w.Late() {
+		word, isLate := report.Judge(w).Word, w.Late()
+		all[i] = judged{w, word, placeOf(word, isLate), w.Now.Sub(w.Covered())}
+		counts[word]++
+		if isLate {
 			late++
 		}
 	}
@@ -287,9 +288,8 @@ func (c *Collector) eachTable(ch chan<- prometheus.Metric, work []*report.Work) 
 
 	ch <- gauge(d.late, float64(late))
 
-	worst := report.Words()
 	slices.SortStableFunc(all, func(a, b judged) int {
-		return cmp.Or(cmp.Compare(slices.Index(worst, a.word), slices.Index(worst, b.word)), cmp.Compare(b.age, a.age))
+		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(b.age, a.age))
 	})
 	for _, t := range all[:min(len(all), tableMetrics)] {
 		c.table(ch, t)
@@ -299,8 +299,20 @@ func (c *Collector) eachTable(ch chan<- prometheus.Metric, work []*report.Work) 
 // judged is a table or partition with its verdict.
 type judged struct {
 	*report.Work
-	word report.Word
-	age  time.Duration // since rows were covered
+	word  report.Word
+	place int           // the smaller, the worse
+	age   time.Duration // since rows were covered
+}
+
+// placeOf is that of a verdict among the others, the worst first. Right behind those that are falling behind come all
+// that are late, whatever is said of them: the alert for that reads their own series.
+func placeOf(word report.Word, late bool) int {
+	worst := report.Words()
+	place := 2 * slices.Index(worst, word)
+	if late {
+		place = min(place, 2*slices.Index(worst, report.FallingBehind)+1)
+	}
+	return place
 }
 
 func (c *Collector) table(ch chan<- prometheus.Metric, t judged) {

@@ -124,7 +124,8 @@ func TestMetricsSayThatTheCatalogIsAway(t *testing.T) {
 // none is counted.
 func TestTablesWithMetricsAreTheWorst(t *testing.T) {
 	t.Parallel()
-	const all, disarmed, late = 3 * tableMetrics, 2*tableMetrics + 1, 2*tableMetrics + 2
+	const all, disarmed, late, uncovered = 3 * tableMetrics, 2*tableMetrics + 1, 2*tableMetrics + 2, 2*tableMetrics + 3
+	const off = all / 2
 	now := time.Now()
 	var work []*report.Work
 
@@ -135,6 +136,11 @@ func TestTablesWithMetricsAreTheWorst(t *testing.T) {
 			Rule: catalog.Rule{Literal: "1", Unit: "DAY", Enabled: true, JobInterval: "1h"},
 		}}
 		switch i {
+		case uncovered: // WAITING, which is a better verdict than that of half of the tables
+			w.Policy.ChangedAt = now.Add(-5 * time.Hour)
+			w.Policy.Terms, _ = w.Policy.Rule.Terms()
+			work = append(work, w)
+			continue
 		case disarmed:
 			w.Policy.State, w.Policy.Reason = catalog.PolicyDisarmed, "because"
 		case late:
@@ -142,6 +148,7 @@ func TestTablesWithMetricsAreTheWorst(t *testing.T) {
 			w.Policy.Rule.Options = map[string]string{ddl.OptionMaxLag: "30m"}
 		}
 
+		w.Policy.Rule.Enabled = i >= off
 		w.Policy.Terms, _ = w.Policy.Rule.Terms()
 		w.Last = &catalog.EndedJob{Job: catalog.Job{State: catalog.JobFinished, CreatedAt: last}, FinishedAt: last}
 		w.Ran = []catalog.Schedule{{LastStartedAt: last, Watermark: last, WatermarkVersion: 1}}
@@ -173,9 +180,12 @@ func TestTablesWithMetricsAreTheWorst(t *testing.T) {
 
 	watermark := float64(now.Add(-50*time.Minute).UnixMilli()) / 1000
 	for name, want := range map[string]float64{
-		"tables_without_metrics": all - tableMetrics, "tables_late": 1,
+		"tables_without_metrics": all - tableMetrics, "tables_late": 2,
 		"tables_by_verdict verdict=DISARMED": 1, "tables_by_verdict verdict=FALLING BEHIND": 1,
-		"tables_by_verdict verdict=KEEPING UP": all - 2, "tables_by_verdict verdict=PAUSED": 0,
+		"tables_by_verdict verdict=KEEPING UP": all - off - 3, "tables_by_verdict verdict=PAUSED": 0,
+		"tables_by_verdict verdict=OFF": off,
+		fmt.Sprintf("table_verdict partition= schema=s table=t%d verdict=WAITING", uncovered):   1,
+		fmt.Sprintf("table_goal_seconds partition= schema=s table=t%d", uncovered):              7200,
 		fmt.Sprintf("table_verdict partition= schema=s table=t%d verdict=DISARMED", disarmed):   1,
 		fmt.Sprintf("table_verdict partition= schema=s table=t%d verdict=FALLING BEHIND", late): 1,
 		fmt.Sprintf("table_watermark_timestamp_seconds partition= schema=s table=t%d", late):    watermark,
