@@ -475,6 +475,27 @@ func TestTheNoteTellsWhatExplainWould(t *testing.T) {
 	})
 }
 
+// TestTheNoteStandsBesideTheServersWarnings: what is asked for the note takes nothing away from what the server has said
+// about the statement, and adds nothing that it says to what was asked.
+func TestTheNoteStandsBesideTheServersWarnings(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, _ *sql.DB) {
+		b.declare(t, "orders")
+		b.fill(t, "orders", 50, 1)
+		for name, rights := range map[string]string{"alters": "ALTER, INDEX", "deletes": "ALTER, INDEX, DELETE, SELECT"} {
+			client := b.client(t, b.server.Account(t, name, rights+" ON "+b.schema+".orders"))
+			run(t, client, "ALTER TABLE orders ADD KEY "+name+"_1 (at), ADD KEY "+name+"_2 (at), TTL_ENABLE = 'OFF'")
+			got := rows(t, client, "SHOW WARNINGS")
+			if len(got) < 2 || !strings.HasPrefix(got[0], "Note|1831|") && !strings.HasPrefix(got[0], "Warning|1831|") {
+				t.Errorf("%s: got %q, want first that an index is there twice", rights, got)
+			}
+			if i := slices.IndexFunc(got, func(line string) bool { return strings.HasPrefix(line, "Error|") }); i >= 0 {
+				t.Errorf("%s: got %q, which is about no statement of the client's", rights, got[i])
+			}
+		}
+	})
+}
+
 // TestColumnsThatTellNoAgeAreWarnedOf: a column without a date in most rows is rarely the one that was meant. EXPLAIN
 // says so, in both forms, and the answer to the declaration.
 func TestColumnsThatTellNoAgeAreWarnedOf(t *testing.T) {
