@@ -129,7 +129,7 @@ func TestSwitchesHoldAtOnce(t *testing.T) {
 // a test's moment.
 func (f *fixture) windowElsewhere() map[string]string {
 	const clock = "SELECT DATE_FORMAT(UTC_TIMESTAMP() + INTERVAL %d HOUR, '%%H:%%i +0000')"
-	from := f.Number("SELECT IF(HOUR(UTC_TIMESTAMP()) IN (8, 9), 5, 2)")
+	from := f.Number("SELECT IF(HOUR(UTC_TIMESTAMP()) IN (8, 9, 10), 5, 2)")
 	return map[string]string{
 		setting.WindowStart: f.Text(fmt.Sprintf(clock, from)), setting.WindowEnd: f.Text(fmt.Sprintf(clock, from+1)),
 	}
