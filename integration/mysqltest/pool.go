@@ -67,7 +67,8 @@ func (p premade) giveBack(db *sql.DB, model []string) {
 	defer p.connect(db)()
 	outlives := os.Getenv("TTLPROXY_TEST_MARIADB")+os.Getenv("TTLPROXY_TEST_MYSQL") != ""
 	if outlives || p.tb.Failed() || !p.emptied(model) {
-		p.must(p.exec("DROP DATABASE IF EXISTS " + p.schema))
+		// who was to empty it does not wait for locks, and something may still work on it
+		p.must(p.exec("SET SESSION lock_wait_timeout = DEFAULT", "DROP DATABASE IF EXISTS "+p.schema))
 		return
 	}
 	catalogs.put(p.place(), used{p.schema, model})
