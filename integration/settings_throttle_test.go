@@ -20,7 +20,7 @@ import (
 // throttleTrials are those of the signals that slow deletion down.
 var throttleTrials = map[string]func(*trial){
 	setting.ThrottleThreads: func(s *trial) {
-		defer s.busy("SELECT SLEEP(60)")()
+		defer s.busy("SELECT SLEEP(600)")()
 		s.slowsDown("threads_running", "SET GLOBAL ttl_throttle_threads_running = 1",
 			"SET GLOBAL ttl_throttle_threads_running = 0")
 	},
@@ -166,7 +166,7 @@ var throttleTrials = map[string]func(*trial){
 		})
 	},
 	setting.ThrottleFloor: func(s *trial) {
-		defer s.busy("SELECT SLEEP(60)")()
+		defer s.busy("SELECT SLEEP(600)")()
 		s.sql("SET GLOBAL ttl_throttle_threads_running = 1, ttl_throttle_floor = 100")
 		s.running(slowly)
 		s.wait("a look", func() bool { return s.reading("threads_running").state == "measured" })
