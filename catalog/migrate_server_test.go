@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
 // steps returns the embedded migrations.
@@ -233,13 +235,12 @@ func TestUpgradeDuringAnother(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		opened := make(chan error, 1)
+		opened := make(chan error, 1) // by the older version, for which we wait until it waits
 		go func() {
 			_, err := Open(t.Context(), b.db, b.Store.cfg)
 			opened <- err
 		}()
-		for b.scalar(t, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE = 'User lock' AND INFO LIKE ?",
-			"%"+b.migrationLock()+"%") == 0 { // until the older version waits
+		for len(mysqltest.Processes(t, b.db, "STATE = 'User lock' AND INFO LIKE ?", "%"+b.migrationLock()+"%")) == 0 {
 			select {
 			case err := <-opened:
 				t.Fatalf("the older version does not wait: got %v", err)

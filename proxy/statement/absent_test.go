@@ -8,6 +8,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
 // A table that another session renames to and fro is never said to have got or lost a TTL when it
@@ -61,8 +62,8 @@ func TestRemoveDoesNotMissARename(t *testing.T) {
 		removed, renamed := make(chan error, 1), make(chan error, 1)
 		go func() { removed <- c.try("ALTER TABLE t REMOVE TTL") }()
 		t.await("REMOVE TTL does not wait for the table", func() bool {
-			return t.text("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = '"+t.schema+
-				"' AND INFO LIKE 'ALTER TABLE%' AND STATE LIKE 'Waiting%lock'") == "1"
+			return len(mysqltest.Processes(t.T, t.direct,
+				"DB = ? AND INFO LIKE 'ALTER TABLE%' AND STATE LIKE 'Waiting%lock'", t.schema)) == 1
 		})
 		go func() {
 			_, err := t.db.ExecContext(t.Context(), "RENAME TABLE t TO moved")

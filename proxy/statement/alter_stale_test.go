@@ -2,9 +2,10 @@ package statement
 
 import (
 	"database/sql"
-	"fmt"
 	"sync"
 	"testing"
+
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
 const ttlOfADay = "CREATE TABLE t (id INT PRIMARY KEY, at DATETIME) TTL = at + INTERVAL 1 DAY"
@@ -23,8 +24,7 @@ func (t *theatre) begin(statement string) (ended func() error) {
 		said <- err
 	}()
 	t.await(statement+" does not wait", func() bool {
-		return len(rows(t.T, t.direct, fmt.Sprintf("SELECT 1 FROM information_schema.processlist WHERE id = %d AND "+
-			"state LIKE 'Waiting for table%%'", id))) == 1
+		return len(mysqltest.Processes(t.T, t.direct, "ID = ? AND STATE LIKE 'Waiting for table%'", id)) == 1
 	})
 	return func() error { return <-said }
 }
@@ -107,7 +107,7 @@ func TestAlterBesideAnotherBringsNothingBack(t *testing.T) {
 		alter("ALTER TABLE t ADD b INT")
 		alter("ALTER TABLE t TTL_JOB_INTERVAL = '2h'")
 		t.await("nobody waits", func() bool { // the pure one has asked for its right, and then waits for the catalog
-			return len(rows(t.T, t.direct, "SELECT 1 FROM information_schema.processlist WHERE db = '"+t.schema+"'")) >= 3
+			return len(mysqltest.Processes(t.T, t.direct, "DB = ?", t.schema)) >= 3
 		})
 		close(goOn)
 		both.Wait()

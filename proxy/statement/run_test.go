@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
 // What keeps the jobs of a table from deleting is the answer also while one of them is open, and
@@ -136,16 +137,7 @@ func TestRunEndsWithItsClient(t *testing.T) {
 			t.Fatal("RUN … WAIT did not wait")
 		}
 
-		const query = "SELECT COUNT(*) FROM information_schema.processlist WHERE id = ?"
-		for deadline := time.Now().Add(time.Minute); ; {
-			there := true
-			err := b.db.QueryRowContext(t.Context(), query, id).Scan(&there)
-			if err != nil && !unreadable(err) {
-				t.Fatal(err)
-			}
-			if !there {
-				break
-			}
+		for deadline := time.Now().Add(time.Minute); len(mysqltest.Processes(t, b.db, "ID = ?", id)) > 0; {
 			if time.Now().After(deadline) {
 				t.Fatal("the session is still there")
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
 // TestPolicyIsSettledWhenTheCatalogIsBack: a policy that could not be written when a statement had ended is as soon as it
@@ -82,8 +83,7 @@ func TestUndecidedStatementIsUndone(t *testing.T) {
 				made <- err
 			}()
 			t.await("nobody makes the table", func() bool {
-				return len(rows(t.T, t.direct, "SELECT 1 FROM information_schema.processlist WHERE state = 'User sleep' AND info = '"+
-					lengthy+"'")) == 1
+				return len(mysqltest.Processes(t.T, t.direct, "STATE = 'User sleep' AND INFO = ?", lengthy)) == 1
 			})
 			return nil
 		}

@@ -8,10 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/ttlproxy/ttlproxy/catalog"
-	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
 // swapTable has a policy, and swapReady, which looks the same, has none.
@@ -243,16 +241,13 @@ func (t *theatre) swapBehind(alter string, kill bool) bool {
 		_, err := client.ExecContext(t.Context(), alter)
 		altered <- err
 	}()
-	const copying = "SELECT COALESCE(MAX(id), 0) FROM information_schema.processlist WHERE state LIKE '%copy%' AND " +
-		"info LIKE 'ALTER TABLE t %'"
-
-	server := "0"
-	for server == "0" {
+	var copying []uint64
+	for len(copying) == 0 {
 		select {
 		case <-altered:
 			return false
 		case <-time.After(time.Millisecond):
-			server = t.text(copying)
+			copying = mysqltest.Processes(t.T, t.direct, "STATE LIKE '%copy%' AND INFO LIKE 'ALTER TABLE t %'")
 		}
 	}
 
@@ -262,7 +257,7 @@ func (t *theatre) swapBehind(alter string, kill bool) bool {
 		swapped <- err
 	}()
 	if kill {
-		t.around("KILL " + server)
+		t.around(fmt.Sprintf("KILL %d", copying[0]))
 	}
 
 	err := <-altered
@@ -279,20 +274,10 @@ func (t *theatre) swapBehind(alter string, kill bool) bool {
 func (t *theatre) text(query string) (s string) {
 	t.Helper()
 	err := t.direct.QueryRowContext(t.Context(), query).Scan(&s)
-	for unreadable(err) {
-		err = t.direct.QueryRowContext(t.Context(), query).Scan(&s)
-	}
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		t.Fatal(err)
 	}
 	return s
-}
-
-// unreadable reports whether MySQL shows nobody's process, because it cannot convert what somebody is
-// running just now: other tests have statements in odd character sets.
-func unreadable(err error) bool {
-	my, refused := errors.AsType[*mysql.MySQLError](err)
-	return refused && my.Number == ddl.CodeUnreadableText
 }
 
 // TestRebuildsKeepTheirPolicy: statements that give a table another InnoDB id leave its policy

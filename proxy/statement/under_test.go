@@ -75,15 +75,11 @@ func killing(t *testing.T, s *mysqltest.Server, all bool, f inClient) (*sql.Conn
 // killWaiting ends the statement that waits for the table, if there is one.
 func killWaiting(t *testing.T, on *sql.DB, schema string) bool {
 	t.Helper()
-	var id uint64
-	err := on.QueryRowContext(t.Context(), "SELECT ID FROM information_schema.PROCESSLIST "+
-		"WHERE STATE LIKE 'Waiting for table%' AND INFO LIKE ?", "%"+schema+".awaited%").Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
+	waiting := mysqltest.Processes(t, on, "STATE LIKE 'Waiting for table%' AND INFO LIKE ?", "%"+schema+".awaited%")
+	if len(waiting) == 0 {
 		return false
 	}
-	if err == nil {
-		_, err = on.ExecContext(t.Context(), fmt.Sprintf("KILL QUERY %d", id))
-	}
+	_, err := on.ExecContext(t.Context(), fmt.Sprintf("KILL QUERY %d", waiting[0]))
 	if refused := new(mysql.MySQLError); errors.As(err, &refused) && refused.Number == 1094 { // it is gone
 		return false
 	}

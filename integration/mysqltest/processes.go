@@ -1,0 +1,50 @@
+package mysqltest
+
+import (
+	"database/sql"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// Processes are the connections of a server for which a condition on information_schema.PROCESSLIST holds.
+func Processes(tb testing.TB, db *sql.DB, condition string, args ...any) []uint64 {
+	tb.Helper()
+	for {
+		ids, err := processes(tb, db, condition, args...)
+		if err == nil {
+			return ids
+		}
+		if !Unreadable(err) {
+			tb.Fatalf("connections of which %s: %v", condition, err)
+		}
+		<-time.After(time.Millisecond)
+	}
+}
+
+// Unreadable reports whether MySQL shows nobody's process, because it cannot convert what somebody is
+// running just now: other tests have statements in odd character sets.
+func Unreadable(err error) bool {
+	const unreadableText = 3854
+	refused, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && refused.Number == unreadableText
+}
+
+func processes(tb testing.TB, db *sql.DB, condition string, args ...any) (ids []uint64, err error) {
+	tb.Helper()
+	rows, err := db.QueryContext(tb.Context(), "SELECT ID FROM information_schema.PROCESSLIST WHERE "+condition, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id uint64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
