@@ -67,21 +67,13 @@ func awaitLog(p *program.Process, text string) error {
 	if err != nil {
 		return err
 	}
-	if !logShows(p, pattern, program.Patience) {
-		return fmt.Errorf("the log does not show %q", text)
-	}
-	return nil
-}
-
-// logShows waits until a proxy's log matches, for so long at most.
-func logShows(p *program.Process, pattern *regexp.Regexp, within time.Duration) bool {
-	for deadline := time.Now().Add(within); !pattern.MatchString(p.Log()); {
+	for deadline := time.Now().Add(program.Patience); !pattern.MatchString(p.Log()); {
 		if time.Now().After(deadline) {
-			return false
+			return fmt.Errorf("the log does not show %q", text)
 		}
 		<-time.After(20 * time.Millisecond)
 	}
-	return true
+	return nil
 }
 
 // engineVariables tell ttlproxy where the server is and which account is the engine's.
@@ -115,17 +107,17 @@ func (s *story) startProxy(ts *testscript.TestScript, name string, args []string
 	if p != nil {
 		s.proxies[name] = p
 		ts.Setenv("PROXY", p.Addr)
-		awaitEngine(p, args)
+		if err == nil && !slices.Contains(args, "--engine=off") {
+			err = awaitEngine(p)
+		}
 	}
 	return err
 }
 
 // awaitEngine gives an engine the time that it needs on a busy machine: a story's first statement may
-// be to run a job. Some have a reason not to start, or none is wanted.
-func awaitEngine(p *program.Process, args []string) {
-	if !slices.Contains(args, "--engine=off") {
-		logShows(p, regexp.MustCompile(`"msg":"engine runs"|"level":"(WARN|ERROR)"`), 3*time.Second)
-	}
+// be to run a job. Where the catalog cannot be opened there is none.
+func awaitEngine(p *program.Process) error {
+	return awaitLog(p, `"msg":"(engine runs|no rows are deleted and TTL statements fail until the catalog can be opened)`)
 }
 
 // serverCommand is the command `server`: own, replica, restart, crash, freeze, thaw.
