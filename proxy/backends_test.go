@@ -112,7 +112,7 @@ func TestBackendComesBack(t *testing.T) {
 // await waits until something holds.
 func await(t *testing.T, holds func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(mysqltest.Patience)
 	for !holds() {
 		if time.Now().After(deadline) {
 			t.Fatal("waited in vain")

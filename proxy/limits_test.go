@@ -304,16 +304,11 @@ func TestIdleAfterChangeUser(t *testing.T) {
 // awaitIdle waits until nothing goes on in a session.
 func awaitIdle(t *testing.T, s *session) {
 	t.Helper()
-	for range 200 {
+	await(t, func() bool {
 		s.mu.Lock()
-		idle := s.idle()
-		s.mu.Unlock()
-		if idle {
-			return
-		}
-		rest(t.Context(), 10*time.Millisecond)
-	}
-	t.Error("the session is never idle")
+		defer s.mu.Unlock()
+		return s.idle()
+	})
 }
 
 func TestSilentSessionsAreClosed(t *testing.T) {

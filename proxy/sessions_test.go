@@ -3,7 +3,6 @@ package proxy
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
@@ -91,12 +90,7 @@ func TestConnectionsAreLogged(t *testing.T) {
 			t.Errorf("%s: %v", c.ended, err)
 		}
 
-		for range 300 {
-			if strings.Contains(p.logged.String(), "msg=connection") {
-				break
-			}
-			rest(t.Context(), 10*time.Millisecond)
-		}
+		await(t, func() bool { return strings.Contains(p.logged.String(), "msg=connection") })
 
 		logged := strings.ReplaceAll(p.logged.String(), `"`, "")
 		for _, want := range []string{

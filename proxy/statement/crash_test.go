@@ -3,6 +3,7 @@ package statement
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,10 +98,7 @@ func (t *theatre) crash(point step, statement string) {
 // settled sweeps until no statement is in flight.
 func (t *theatre) settled() {
 	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-
-	for range 500 {
+	t.await("a stage was never settled", func() bool {
 		if _, err := t.store.Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -110,19 +108,8 @@ func (t *theatre) settled() {
 			t.Fatal(err)
 		}
 
-		staged := false
-		for _, p := range all {
-			staged = staged || p.Stage != nil
-		}
-
-		if !staged {
-			return
-		}
-
-		<-tick.C
-	}
-
-	t.Fatal("a stage was never settled")
+		return !slices.ContainsFunc(all, func(p catalog.Policy) bool { return p.Stage != nil })
+	})
 }
 
 func TestClientGoneInTheMiddleOfAnAlter(t *testing.T) {

@@ -179,11 +179,9 @@ func (t *theatre) await(otherwise string, so func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for range 1000 {
-		if so() {
-			return
+	for deadline := time.Now().Add(mysqltest.Patience); !so(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatal(otherwise)
 		}
-		<-tick.C
 	}
-	t.Fatal(otherwise)
 }
