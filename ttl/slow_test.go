@@ -83,7 +83,10 @@ func TestJobsAreReconsideredInTurn(t *testing.T) {
 		}
 
 		m := f.at(utc("05-10 12:00:00"))
-		m.mustTick()
+		f.Wait("all jobs to start", func() bool {
+			m.mustTick()
+			return f.jobs() == "3"
+		})
 		store := &slowAnswers{tickerStore: m.store}
 		m.store = store
 
