@@ -139,20 +139,24 @@ func TestKilledQueryIsTakenAgain(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 1000)
-		f.Exec("CREATE TRIGGER " + f.Schema + ".slow BEFORE DELETE ON " + f.Schema +
-			".t FOR EACH ROW BEGIN IF OLD.id = 501 THEN DO SLEEP(2); END IF; END")
+		f.Exec(f.In("CREATE TRIGGER {t}.halt BEFORE DELETE ON {t}.t FOR EACH ROW IF OLD.id = 501 THEN " +
+			"SET @halt = GET_LOCK('{t}', 600), @halt = RELEASE_LOCK('{t}'); END IF"))
+		gate, err := f.Admin.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer gate.Close()
+		mustExec(t, gate, f.In("DO GET_LOCK('{t}', 600)"))
 		f.Declare("t")
 		defer f.run(nil)()
 
-		f.Wait("a DELETE to sleep", func() bool {
-			id := f.Text("SELECT COALESCE(MAX(p.ID), 0) FROM information_schema.PROCESSLIST p JOIN " + f.Schema +
-				"_c.task t ON t.connection = p.ID WHERE p.STATE = 'User sleep'")
-			if id == "0" {
-				return false
-			}
-			_, err := f.Admin.ExecContext(t.Context(), "KILL QUERY "+id)
-			return err == nil
+		var halted string
+		f.Wait("a DELETE to halt", func() bool {
+			halted = f.Text("SELECT COALESCE(MAX(p.ID), 0) FROM information_schema.PROCESSLIST p JOIN " + f.Schema +
+				"_c.task t ON t.connection = p.ID WHERE p.STATE = 'User lock'")
+			return halted != "0"
 		})
+		mustExec(t, gate, "KILL QUERY "+halted, f.In("DO RELEASE_LOCK('{t}')"))
 
 		f.Wait("the job to end", func() bool {
 			return f.Text("SELECT COALESCE(MAX(CONCAT_WS(' ', state, deleted, failed)), '') FROM "+f.Schema+

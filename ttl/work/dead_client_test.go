@@ -3,12 +3,12 @@ package work
 import (
 	"context"
 	"net"
-	"strconv"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
@@ -20,7 +20,8 @@ func TestClientDiesInsideItsPacket(t *testing.T) {
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 		f := newFixture(t, cfg, 0)
 		f.Fill("t", 100)
-		f.Exec("CREATE TRIGGER " + f.Schema + ".slow BEFORE DELETE ON " + f.Schema + ".t FOR EACH ROW DO SLEEP(0.01)")
+		f.Exec(f.In("CREATE TRIGGER {t}.halt BEFORE DELETE ON {t}.t FOR EACH ROW " +
+			"SET @halt = GET_LOCK('{t}', 600), @halt = RELEASE_LOCK('{t}')"))
 		f.Open()
 		f.Exec("UPDATE " + f.Schema + "_c.task SET deleted = 7") // by batches before
 		var wire net.Conn
@@ -42,26 +43,39 @@ func TestClientDiesInsideItsPacket(t *testing.T) {
 			t.Fatal(err)
 		}
 
+		gate, err := f.Admin.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer gate.Close()
+		turn := func(how string) {
+			t.Helper()
+			if _, err := gate.ExecContext(t.Context(), f.In("DO "+how)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		turn("GET_LOCK('{t}', 600)")
+
 		answered := make(chan error, 1)
 		go func() {
 			_, err := table.deleteRange(t.Context(), plan.Range{To: tables.Key{"100"}},
 				checkpoint{cursor: tables.Key{"100"}, scanned: 100})
 			answered <- err
 		}()
-		there := "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE info NOT LIKE '%PROCESSLIST%' AND (info LIKE " +
-			"'%ttlproxy job%SLEEP%' OR info LIKE '%SLEEP(0.01)%')"
-		f.Wait("the DELETE to be under way", func() bool { return f.Number(there) > 0 })
+		id := table.session.id
+		f.Wait("the DELETE to be under way", func() bool {
+			return len(mysqltest.Processes(t, f.Admin, "ID = ? AND STATE = 'User lock'", id)) > 0
+		})
 		_ = wire.(*net.TCPConn).SetLinger(0) // as when the process is killed: the server's next answer is refused
 		_ = wire.Close()
+		turn("RELEASE_LOCK('{t}')")
 
 		if err := <-answered; err == nil {
 			t.Fatal("the packet was answered")
 		}
 
-		id := table.session.id
 		f.Wait("the server to end the session", func() bool {
-			return f.Text("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE id = "+
-				strconv.FormatUint(id, 10)) == "0"
+			return len(mysqltest.Processes(t, f.Admin, "ID = ?", id)) == 0
 		})
 		left, deleted := f.Number("SELECT COUNT(*) FROM "+f.Schema+".t"), f.Number("SELECT deleted FROM "+f.Schema+
 			"_c.task")
