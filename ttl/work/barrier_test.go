@@ -201,11 +201,16 @@ func TestLockedRowsAreGoneRound(t *testing.T) {
 
 		table := f.serverTable()
 		end := tables.Key{"1000"}
-		began := time.Now()
+		before := f.lockWaits()
 
 		_, err = table.deleteRange(t.Context(), plan.Range{To: end}, checkpoint{cursor: end})
-		if took := time.Since(began); err == nil || classify(err) != locked || took > 3*time.Second {
-			t.Fatalf("got %v after %v, want a lock wait timeout after a second", err, took)
+		if err == nil || classify(err) != locked {
+			t.Fatalf("got %v, want a lock wait timeout", err)
+		}
+		f.wantWaits(before, 1)
+		wait, asks := 0, table.session.QueryRowContext(t.Context(), "SELECT @@innodb_lock_wait_timeout")
+		if err := asks.Scan(&wait); err != nil || wait != 1 {
+			t.Errorf("each wait may take %d seconds, %v; want one", wait, err)
 		}
 
 		w := newWalk(table, plan.WalkRange, plan.Range{To: end}, pace.NewBatchSize(1000, 1000, time.Second),

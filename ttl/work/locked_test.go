@@ -232,12 +232,11 @@ func TestNothingIsLockedWhileWaiting(t *testing.T) {
 		f.Exec("ALTER TABLE " + f.Schema + ".t MODIFY id BIGINT NOT NULL, DROP PRIMARY KEY, ADD INDEX (id)")
 		f.Open()
 		letGo := f.Hold("SELECT * FROM {t} FORCE INDEX (id) WHERE id = 5001 FOR UPDATE")
-		before, began := f.lockWaits(), time.Now()
+		before := f.lockWaits()
 		table := f.serverTable()
 
-		_, err := table.deleteSome(t.Context(), 4000, checkpoint{})
-		if took := time.Since(began); classify(err) != locked || took > 900*time.Millisecond {
-			t.Errorf("a batch that met a locked row ended after %v by %v", took, err)
+		if _, err := table.deleteSome(t.Context(), 4000, checkpoint{}); classify(err) != locked {
+			t.Errorf("a batch that met a locked row ended by %v", err)
 		}
 		f.wantWaits(before, 0)
 		if left := f.Number("SELECT COUNT(*) FROM " + f.Schema + ".t"); left != 10_000 {
