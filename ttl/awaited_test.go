@@ -4,44 +4,56 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
-	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
-// answers asks for runs of a policy, one after another, and returns how long they took in the middle.
-func (f *fixture) answers(p catalog.Policy) time.Duration {
-	f.T.Helper()
-	var took []time.Duration
-	for range 5 {
-		took = append(took, f.answer(p, f.request))
-	}
-	slices.Sort(took)
-	return took[len(took)/2]
-}
-
-// answer has somebody let a job of a policy run, and returns how long it took to end.
-func (f *fixture) answer(p catalog.Policy, letRun func(catalog.Policy)) time.Duration {
+// answer has somebody let a job of a policy run, waits until that has ended, and returns how many packets for table
+// busy the only worker sent when it had been told of that job and before it took it up. hook is what the engine does
+// before each packet.
+func (f *fixture) answer(e *Engine, hook *atomic.Pointer[func()], p catalog.Policy, letRun func(catalog.Policy)) int {
 	f.T.Helper()
 	ended := fmt.Sprintf(f.In("SELECT COALESCE(SUM(runs), 0) FROM {t}_c.job_history WHERE policy_id = %d"), p.ID)
-	before, began := f.Number(ended), time.Now()
-	letRun(p)
-	for f.Number(ended) == before {
-		if time.Since(began) > mysqltest.Patience {
-			f.T.Fatal("the run that somebody waits for does not end")
+	waits := fmt.Sprintf(f.In("SELECT COUNT(*) FROM {t}_c.task JOIN {t}_c.job ON job.id = job_id "+
+		"WHERE job.policy_id = %d AND job.state = 'running' AND task.state = 'waiting'"), p.ID)
+	busy, before := uint64(f.Number(f.In("SELECT id FROM {t}_c.job WHERE table_name = 'busy'"))), f.Number(ended)
+	var ahead atomic.Int64
+	hook.Store(new(func() {
+		if e.crew.Queue.Others(busy) && f.Number(waits) > 0 {
+			ahead.Add(1)
 		}
-		time.Sleep(2 * time.Millisecond)
-	}
-	return time.Since(began)
+	}))
+	letRun(p)
+	f.Wait("the run that somebody waits for to end", func() bool { return f.Number(ended) != before })
+	hook.Store(nil)
+	return int(ahead.Load())
 }
+
+// hooked is a patient engine of which a test says later what it does before each packet.
+func (f *fixture) hooked() (e *Engine, hook *atomic.Pointer[func()], stop func()) {
+	f.T.Helper()
+	hook = new(atomic.Pointer[func()])
+	e, stop = f.engineOf(func(c *Config) {
+		patient(c)
+		c.beforePacket = func() {
+			if do := hook.Load(); do != nil {
+				(*do)()
+			}
+		}
+	})
+	return e, hook, stop
+}
+
+// mostAhead is how many packets for another table may be sent when there is a run that somebody waits for: the one that
+// was chosen just before.
+const mostAhead = 1
 
 // busy declares a policy whose job lasts, and waits until a worker has its task.
 func (f *fixture) busy(options map[string]string) {
@@ -64,11 +76,11 @@ func (f *fixture) busy(options map[string]string) {
 func TestRunIsNotKeptWaiting(t *testing.T) {
 	for name, beside := range map[string]func(f *fixture){
 		"beside a table with a rate of its own": func(f *fixture) {
-			f.busy(map[string]string{ddl.OptionDeleteRate: "1"})
+			f.busy(map[string]string{ddl.OptionDeleteRate: "10", ddl.OptionBatchSize: "1"})
 		},
 		"beside a table that has used up the rate of all": func(f *fixture) {
-			f.set(setting.DeleteRowsLimit, "1")
-			f.busy(nil)
+			f.set(setting.DeleteRowsLimit, "10")
+			f.busy(map[string]string{ddl.OptionBatchSize: "1"})
 		},
 		"beside a table at work": func(f *fixture) {
 			f.busy(map[string]string{ddl.OptionBatchSize: "10"})
@@ -80,15 +92,15 @@ func TestRunIsNotKeptWaiting(t *testing.T) {
 				f.set(setting.ScanWorkerCount, "1")
 				f.Fill("t", 100)
 				p := f.DeclareEvery("t", "8760h")
-				defer f.run(func(c *Config) {
-					c.Tick, c.beforePacket = time.Second, func() { time.Sleep(10 * time.Millisecond) }
-				})()
+				e, hook, stop := f.hooked()
+				defer stop()
 
 				f.ended("the first job", 1)
-				alone := f.answers(p)
 				beside(f)
-				if got, bound := f.answers(p), 2*alone+time.Second; got > bound {
-					t.Errorf("a run takes %v, want at most %v: alone it takes %v", got, bound, alone)
+				for range 5 {
+					if n := f.answer(e, hook, p, f.request); n > mostAhead {
+						t.Errorf("a run waits for %d packets for another table, want %d at most", n, mostAhead)
+					}
 				}
 			})
 		})
@@ -102,10 +114,11 @@ func TestApprovalIsNotKeptWaiting(t *testing.T) {
 		f.set(setting.ScanWorkerCount, "1")
 		f.Fill("t", 100)
 		p := f.DeclareEvery("t", "8760h")
-		defer f.run(func(c *Config) { c.Tick = time.Second })()
+		e, hook, stop := f.hooked()
+		defer stop()
 
 		f.ended("the first job", 1)
-		f.busy(map[string]string{ddl.OptionDeleteRate: "1"})
+		f.busy(map[string]string{ddl.OptionDeleteRate: "10", ddl.OptionBatchSize: "1"})
 
 		f.set(setting.BrakeRows, "1")
 		f.set(setting.BrakePercent, "1")
@@ -115,8 +128,8 @@ func TestApprovalIsNotKeptWaiting(t *testing.T) {
 			return f.Number(f.In("SELECT COUNT(*) FROM {t}_c.job WHERE state = 'needs approval'")) == 1
 		})
 
-		if got, bound := f.answer(p, f.approve), 1800*time.Millisecond; got > bound {
-			t.Errorf("the run takes %v after its approval, want at most %v", got, bound)
+		if n := f.answer(e, hook, p, f.approve); n > mostAhead {
+			t.Errorf("the run waits for %d packets for another table after its approval, want %d at most", n, mostAhead)
 		}
 	})
 }
