@@ -144,6 +144,8 @@ func set(t *testing.T, db *sql.DB, name, level string) {
 	}
 
 	switch special, ok := hostile[name]; {
+	case hangsUp[name] && level == "low":
+		values = []string{"5"}
 	case name == "optimizer_switch":
 		var switches string
 		if err := db.QueryRowContext(t.Context(), "SELECT @@global.optimizer_switch").Scan(&switches); err != nil {
@@ -207,6 +209,11 @@ var takesTheServerAway = map[string]bool{
 	"connection_memory_limit": true,
 	"tmp_disk_table_size":     true, "sort_buffer_size": true, "parser_max_mem_size": true, "net_buffer_length": true,
 	"default_table_encryption": true, "max_heap_table_size": true, "tmp_memory_table_size": true,
+}
+
+// hangsUp are limits in which a busy machine must still have said something, of which the lowest is a second.
+var hangsUp = map[string]bool{
+	"interactive_timeout": true, "net_read_timeout": true, "net_write_timeout": true, "wait_timeout": true,
 }
 
 // reachesUs are the variables that our sessions take over, by why they change neither what a
