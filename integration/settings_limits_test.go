@@ -174,11 +174,13 @@ func (s *trial) atMost(perSecond, burst int, count func() int) {
 	}
 }
 
-// slowed demands that a statement makes a fast job delete at most so many rows a second.
+// slowed demands that a statement makes a fast job delete at most so many rows a second, once what was under way at the
+// old speed has gone.
 func (s *trial) slowed(statement string, perSecond, burst int) {
 	s.Helper()
-	s.running("TTL_DELETE_RATE = 3000")
+	s.running("TTL_DELETE_RATE = 1000")
 	since := s.after(strings.ReplaceAll(statement, "{t}", s.table))
+	s.wait("rows to go", func() bool { return s.gone(since) > 0 })
 	s.atMost(perSecond, burst, func() int { return s.gone(since) })
 }
 
