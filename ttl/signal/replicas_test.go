@@ -197,7 +197,7 @@ func (b *lagBed) hangs() {
 		}
 		// A busy server may need a moment to end what it has given up.
 		there := func() int { return len(mysqltest.Processes(b.T, admin, "USER = 'watcher'")) }
-		for late := time.Now().Add(mysqltest.Patience); there() > replicaConnections; <-time.After(10 * time.Millisecond) {
+		for late := time.Now().Add(time.Minute); there() > replicaConnections; <-time.After(10 * time.Millisecond) {
 			if time.Now().After(late) {
 				b.Fatalf("a replica that hangs has %d connections", there())
 			}
