@@ -280,26 +280,32 @@ func TestWholeBehindAReader(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		longest := make(chan time.Duration, 1)
 		ctx, stop := context.WithCancel(t.Context())
-		go func() {
-			var most time.Duration
-			for ctx.Err() == nil {
-				began := time.Now()
-				_ = f.Rows("t")
-				most = max(most, time.Since(began))
-			}
-			longest <- most
-		}()
+		longest := func(query string) <-chan time.Duration {
+			longest := make(chan time.Duration, 1)
+			go func() {
+				var most time.Duration
+				for ctx.Err() == nil {
+					began := time.Now()
+					_ = f.Text(query)
+					most = max(most, time.Since(began))
+				}
+				longest <- most
+			}()
+			return longest
+		}
+		behind, beside := longest(f.In("SELECT COUNT(*) FROM {t}.t")), longest("SELECT 1")
 
 		m.pass()
 		stop()
-		if all := limits(); len(all) == 0 || slices.Max(all) != "1" {
+		all := limits()
+		if slices.ContainsFunc(all, func(seconds string) bool { return seconds != "0" && seconds != "1" }) {
 			t.Errorf("the table was waited for for %v seconds, want one at most", all)
 		}
-		// What a busy machine adds to the second is counted; but it may be busy with the reader, too.
-		if most := <-longest; most > m.blocked()+time.Second {
-			t.Errorf("another reader waited %v, of which %v are counted", most, m.blocked())
+		// A busy machine adds to what is counted, and to what anybody asks.
+		if most, others := <-behind, <-beside; most > m.blocked()+others+time.Second {
+			t.Errorf("another reader waited %v, of which %v are counted; who does not read the table waited %v",
+				most, m.blocked(), others)
 		}
 		waits := f.In("SELECT GROUP_CONCAT(CONCAT_WS(' ', partition_name, state) ORDER BY partition_name) " +
 			"FROM {t}_c.departure")
@@ -307,8 +313,9 @@ func TestWholeBehindAReader(t *testing.T) {
 			t.Errorf("got %s, want one try", got)
 		}
 		why := f.Text(f.In("SELECT MAX(reason) FROM {t}_c.job WHERE state = 'paused'"))
-		if !strings.Contains(why, "after a minute") {
-			t.Errorf("the reason is %q", why)
+		// On a busy machine the transaction may be too old by then to be waited for.
+		if !strings.Contains(why, "after a minute") || len(all) == 0 && !strings.Contains(why, "connection ") {
+			t.Errorf("the reason is %q, of %d tries", why, len(all))
 		}
 
 		if err := reader.Rollback(); err != nil {
