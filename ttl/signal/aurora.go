@@ -112,7 +112,7 @@ type member struct {
 	name     string
 	writer   bool
 	lag      sql.NullFloat64 // milliseconds
-	reported float64         // seconds by the server's clock
+	reported float64         // seconds by the server's clock; 0 if it does not say
 }
 
 func (a *aurora) members(ctx context.Context, server Querier) (all []member, err error) {
@@ -159,6 +159,8 @@ func (a *aurora) reading(m member, most time.Duration, hold bool) Reading {
 	silent := time.Duration((a.newest - m.reported) * float64(time.Second))
 
 	switch {
+	case m.reported == 0: // it is in the table: nobody has said that it is gone
+		r.State, r.Detail = Unknown, "it does not say when it has reported"
 	case silent > auroraGone:
 		delete(a.courses, m.name)
 		r.State = NotSeen

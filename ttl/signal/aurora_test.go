@@ -36,14 +36,14 @@ func (b *bed) aurora(t *testing.T) {
 		"INSERT INTO "+table+" VALUES ('w', 'MASTER_SESSION_ID', 1, '2026-05-05 12:00:00.5', 0), "+
 			"('near', 'a', 1, '2026-05-05 12:00:00', 19.6), ('far', 'b', 1, '2026-05-05 12:00:00.1', 2500), "+
 			"('silent', 'c', 1, '2026-05-05 11:59:00', 5), ('ghost', 'd', 1, '2026-05-05 11:00:00', 90000), "+
-			"('mute', 'e', 1, '2026-05-05 12:00:00', NULL)")
+			"('mute', 'e', 1, '2026-05-05 12:00:00', NULL), ('timeless', 'f', 1, NULL, 5)")
 	if all := read(); len(all) != 0 {
 		t.Errorf("a server that is not Aurora is asked again at once: %v", all)
 	}
 
 	a = newAurora(table)
 	all := read()
-	if r := all["near"]; len(all) != 5 || r.State != Measured || r.Value != 20 || r.Pressure() > 0.1 {
+	if r := all["near"]; len(all) != 6 || r.State != Measured || r.Value != 20 || r.Pressure() > 0.1 {
 		t.Errorf("it says %v", all)
 	}
 	if r := all["far"]; r.State != Measured || r.Value != 2500 || r.Pressure() < 2 {
@@ -52,7 +52,7 @@ func (b *bed) aurora(t *testing.T) {
 	if r := all["ghost"]; r.State != NotSeen || !strings.Contains(r.Detail, "gone") || r.Pressure() != 0 {
 		t.Errorf("of one that is gone it says %v", r)
 	}
-	for _, name := range []string{"silent", "mute"} {
+	for _, name := range []string{"silent", "mute", "timeless"} {
 		if r := all[name]; r.State != Unknown || !r.Hold {
 			t.Errorf("of one that is %s it says %v", name, r)
 		}
@@ -82,7 +82,7 @@ func (b *bed) unreadableAurora(t *testing.T, a *aurora, table string) {
 		return len(all) > 0
 	})
 	b.exec("ALTER TABLE " + table + " RENAME COLUMN ID TO SERVER_ID")
-	if len(all) != 4 {
+	if len(all) != 5 {
 		t.Errorf("while it cannot be read it says %v", all)
 	}
 	for _, r := range all {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,7 +17,8 @@ import (
 // replica is one server that is watched.
 type replica struct {
 	address string
-	named   bool // by somebody, not by the server that it replicates from
+	named   bool      // by somebody, not by the server that it replicates from
+	listed  time.Time // by that server, last
 	db      *sql.DB
 	since   time.Time // it is asked for our token, less the rests
 	course  course    // of its lag
@@ -225,6 +227,9 @@ func (k *replica) reading(s shown, lag, most time.Duration, hold bool) Reading {
 		k.course.judge(&r, lag, most)
 	}
 
+	if away := time.Since(k.listed); !k.named && !k.listed.IsZero() && away > 2*discoverEvery && r.State != NotSeen {
+		r.Detail = strings.TrimPrefix(r.Detail+"; the server has not listed it for "+ddl.FormatDuration(away), "; ")
+	}
 	return r
 }
 

@@ -68,6 +68,9 @@ const (
 	restsAfter = 2 * patience
 	// discoverEvery is how often the server is asked who replicates from it.
 	discoverEvery = 30 * time.Second
+	// awayFor is how long one that was found is still watched after the last sign that it replicates: longer than it
+	// takes to start it again, and not for ever, because it may have been taken away for good.
+	awayFor = 10 * time.Minute
 )
 
 // Name is what readings call it.
@@ -275,9 +278,28 @@ func (r *Replicas) choose(ctx context.Context, l Look) error {
 		return err
 	}
 	r.found, r.foundAt = notes, time.Now()
-	r.keep(all)
+	r.keep(append(r.away(), all...))
 	r.name(false)
+	for _, address := range all {
+		r.known[address].listed = r.foundAt
+	}
 	return nil
+}
+
+// away are those that were found and have answered, whether the server still lists them or not: it forgets one that has
+// lost its connection, of which nobody knows then how far it is behind.
+func (r *Replicas) away() (addresses []string) {
+	for address, k := range r.known {
+		s := k.look()
+		replicated := k.listed
+		if s.came.After(replicated) {
+			replicated = s.came
+		}
+		if !k.named && !s.answered.IsZero() && time.Since(replicated) < awayFor {
+			addresses = append(addresses, address)
+		}
+	}
+	return addresses
 }
 
 // name notes whether somebody has named the replicas, or the server has.

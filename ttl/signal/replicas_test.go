@@ -43,6 +43,7 @@ func TestReplicaLag(t *testing.T) {
 			}
 
 			b.follows()
+			b.losesItsSource()
 			b.rests()
 			b.hangs()
 			b.isMistaken()
@@ -111,11 +112,16 @@ func (b *lagBed) await(source, what string, wanted func(Reading) bool) Reading {
 // applier stops and starts what the replica applies changes with.
 func (b *lagBed) applier(verb string) {
 	b.Helper()
+	b.thread(verb, "SQL_THREAD")
+}
+
+func (b *lagBed) thread(verb, which string) {
+	b.Helper()
 	word := "REPLICA"
 	if b.source.MariaDB() {
 		word = "SLAVE"
 	}
-	b.run(b.replica.Open(b.T, ""), verb+" "+word+" SQL_THREAD")
+	b.run(b.replica.Open(b.T, ""), verb+" "+word+" "+which)
 }
 
 // follows finds the replica by itself, and sees it fall behind and catch up.
@@ -143,6 +149,59 @@ func (b *lagBed) follows() {
 		b.Errorf("turned off: got %v and %d beats", all, b.number-number)
 	}
 	b.settings[setting.ThrottleReplicaLag] = "1000"
+}
+
+// losesItsSource has a replica that reads nothing any more, which its source lists no longer, and then an account that
+// may not see the list: the replica is asked all the same, until there has been no sign of it for long.
+func (b *lagBed) losesItsSource() {
+	b.Helper()
+	address := b.replica.Addr()
+	b.await(address, "its lag", func(r Reading) bool { return r.State == Measured && r.Pressure() < 1 })
+	b.thread("STOP", "IO_THREAD")
+	lists := func(whom int) func() bool {
+		return func() bool {
+			b.read() // the source notices when it has something to send
+			all, _, err := discover(b.Context(), b.db)
+			return err == nil && len(all) == whom
+		}
+	}
+	until(b.T, "a list without the replica", lists(0))
+
+	looksAnew := func() { b.foundAt = time.Time{} }
+	looksAnew()
+	late := b.await(address, "a lag", func(r Reading) bool { return r.State == Measured && r.Pressure() > 1 })
+	if late.Detail != "" {
+		b.Errorf("of one that was listed a moment ago it says %+v", late)
+	}
+
+	k := b.known[address]
+	k.listed, k.came = time.Now().Add(-awayFor/2), time.Now().Add(-awayFor/2)
+	looksAnew()
+	b.await(address, "that it is not listed", func(r Reading) bool {
+		return r.State == Measured && strings.Contains(r.Detail, "the server has not listed it for 5m")
+	})
+	k.listed = time.Now().Add(-awayFor)
+	looksAnew()
+	b.await(address, "a lag all the same", func(r Reading) bool { return r.State == Measured })
+	k.came = time.Now().Add(-awayFor)
+	looksAnew()
+	if all := b.read(); len(all) != 0 {
+		b.Errorf("of one that was taken away for good it says %v", all)
+	}
+
+	b.thread("START", "IO_THREAD")
+	until(b.T, "a list with the replica", lists(1))
+	looksAnew()
+	b.await(address, "its lag again", func(r Reading) bool { return r.State == Measured && r.Pressure() < 1 })
+
+	blind := mysqltest.Open(b.T, b.source.Account(b.T, "blind"))
+	for range 3 {
+		looksAnew()
+		all, err := b.Read(b.Context(), Look{Server: blind, Settings: b.settings})
+		if err != nil || len(all) != 1 || all[0].Source != address || all[0].State != Measured {
+			b.Errorf("to an account that may not see who replicates it says %v, %v", all, err)
+		}
+	}
 }
 
 // rests has nothing to delete for a while. Then the replica is not judged by the time in which nobody
