@@ -104,7 +104,7 @@ func (c callable) MayDelete(ctx context.Context, rows int64) error {
 		return err
 	})
 	if err != nil && may {
-		c.Spend(0, -rows)
+		c.GiveBack(rows)
 	}
 	return err
 }

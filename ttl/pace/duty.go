@@ -190,6 +190,9 @@ func (d dutyOf) MaySend(ctx context.Context) error { return d.Wait(ctx) }
 // MayDelete is MaySend: rows cost the time that they take.
 func (d dutyOf) MayDelete(ctx context.Context, _ int64) error { return d.Wait(ctx) }
 
+// Retracts reports what Behind does.
+func (d dutyOf) Retracts() bool { return d.Behind(d.policy) }
+
 // Took adds time that a worker has spent.
 func (d dutyOf) Took(spent time.Duration) {
 	d.mu.Lock()
@@ -231,6 +234,15 @@ func (d *Duty) MaySend(ctx context.Context) error { return d.Wait(ctx) }
 
 // MayDelete is MaySend: rows cost the time that they take.
 func (d *Duty) MayDelete(ctx context.Context, _ int64) error { return d.Wait(ctx) }
+
+// Retracts reports whether so much time is owed, or so little may be done, that it should be waited for again.
+func (d *Duty) Retracts() bool {
+	_, left := d.left()
+	return left >= stopLook
+}
+
+// GiveBack costs nothing: no time was spent.
+func (d *Duty) GiveBack(int64) {}
 
 func (d *Duty) left() (signal string, left time.Duration) {
 	d.mu.Lock()

@@ -36,6 +36,40 @@ func TestDuty(t *testing.T) {
 	}
 }
 
+// TestStopBehindARate: what a rate lets go after everything has been stopped is not sent, nor searched for, and costs
+// nothing of the rate.
+func TestStopBehindARate(t *testing.T) {
+	t.Parallel()
+	for name, may := range map[string]func(Throttle, context.Context) error{
+		"search":    Throttle.Wait,
+		"statement": Throttle.MaySend,
+		"DELETE":    func(t Throttle, ctx context.Context) error { return t.MayDelete(ctx, 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d, r := NewDuty(nil), NewRates(nil)
+				r.Set(1, Limit{"rows", 1}, 1)
+				all := All{d.Of(1), r}
+				if err := all.MayDelete(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+				all.Spend(1, 0)
+
+				began := time.Now()
+				time.AfterFunc(500*time.Millisecond, func() { d.Set(0, "a signal") })
+				time.AfterFunc(5*time.Second, func() { d.Set(1, "") })
+				if err := may(all, t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took < 5*time.Second || took > 5*time.Second+2*stopLook {
+					t.Errorf("it goes after %v, want 5s", took)
+				}
+			})
+		})
+	}
+}
+
 // spend lets as many workers as are worth having work for a minute.
 func spend(t *testing.T, c dutyCase) {
 	t.Helper()

@@ -128,9 +128,21 @@ func (r *Rates) MayDelete(ctx context.Context, rows int64) error {
 		return signal, pause
 	}, r.waited)
 	if err != nil && taken {
-		r.Spend(0, -rows)
+		r.GiveBack(rows)
 	}
 	return err
+}
+
+// Retracts is never: what was taken is paid for.
+func (r *Rates) Retracts() bool { return false }
+
+// GiveBack returns a statement of so many rows.
+func (r *Rates) GiveBack(rows int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	r.statements.spend(-1, now)
+	r.deleted.spend(-rows, now)
 }
 
 // pause waits as long as a limit requires. It looks again at least every second, so that a raised

@@ -2,6 +2,7 @@ package pace
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -15,6 +16,11 @@ type Throttle interface {
 	MaySend(ctx context.Context) error
 	// MayDelete is MaySend for a DELETE that may delete so many rows. They count from now on.
 	MayDelete(ctx context.Context, rows int64) error
+	// Retracts reports whether it would hold back what it has let go: what has had to wait for something else since
+	// then should ask again.
+	Retracts() bool
+	// GiveBack returns what MaySend, or MayDelete of so many rows, has let go, and is not sent.
+	GiveBack(rows int64)
 	// Spend reports rows that were examined, and those that were deleted beyond what MayDelete was asked
 	// for; if they were fewer, how many less.
 	Spend(scanned, deleted int64)
@@ -32,33 +38,44 @@ type All []Throttle
 
 // Wait passes every throttle in turn.
 func (a All) Wait(ctx context.Context) error {
-	for _, t := range a {
-		if err := t.Wait(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.pass(func(t Throttle) error { return t.Wait(ctx) }, func(All) {})
 }
 
 // MaySend passes every throttle in turn.
 func (a All) MaySend(ctx context.Context) error {
-	for _, t := range a {
-		if err := t.MaySend(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.pass(func(t Throttle) error { return t.MaySend(ctx) }, func(passed All) { passed.GiveBack(0) })
 }
 
 // MayDelete passes every throttle in turn. What some have let go counts for none if another does not.
 func (a All) MayDelete(ctx context.Context, rows int64) error {
-	for i, t := range a {
-		if err := t.MayDelete(ctx, rows); err != nil {
-			a[:i].Spend(0, -rows)
-			return err
+	return a.pass(func(t Throttle) error { return t.MayDelete(ctx, rows) }, func(passed All) { passed.GiveBack(rows) })
+}
+
+// pass passes every throttle in turn, and all of them again if one does not let go any more what it did before the
+// others were waited for: with a limit of one statement a second that is as long ago as there are workers.
+func (a All) pass(may func(Throttle) error, giveBack func(passed All)) error {
+	for {
+		for i, t := range a {
+			if err := may(t); err != nil {
+				giveBack(a[:i])
+				return err
+			}
 		}
+		if !a.Retracts() {
+			return nil
+		}
+		giveBack(a)
 	}
-	return nil
+}
+
+// Retracts reports whether any of them does.
+func (a All) Retracts() bool { return slices.ContainsFunc(a, Throttle.Retracts) }
+
+// GiveBack tells every throttle.
+func (a All) GiveBack(rows int64) {
+	for _, t := range a {
+		t.GiveBack(rows)
+	}
 }
 
 // Spend tells every throttle.
