@@ -79,7 +79,7 @@ const (
  ON DUPLICATE KEY UPDATE content = VALUES(content), lock_errors = VALUES(lock_errors),
  measured_at = VALUES(measured_at)`
 	selectLatencies = `SELECT node_id, content, lock_errors FROM {latency}
- WHERE measured_at >= UTC_TIMESTAMP(6) - INTERVAL 1 MINUTE`
+ WHERE measured_at >= UTC_TIMESTAMP(6) - INTERVAL 1 MINUTE AND ` + notAhead
 	deleteOldLatencies = `DELETE FROM {latency} WHERE measured_at < UTC_TIMESTAMP(6) - INTERVAL 1 DAY LIMIT 1000`
 
 	changeProbe = `UPDATE {probe} SET number = number + 1 WHERE id = 1`

@@ -51,8 +51,12 @@ const ThrottleFor = 5 * time.Second
 // InForce says that nodes delete by this share now.
 func (t Throttle) InForce() bool { return t.Decides && t.Fresh() }
 
-// Fresh says that the node still goes by what it has measured.
-func (t Throttle) Fresh() bool { return t.Age <= ThrottleFor }
+// Fresh says that the node still goes by what it has measured: not what is from the future, from before the database's
+// clock was set back. Servers of a cluster that write it may be a little ahead of each other.
+func (t Throttle) Fresh() bool { return -clocksApart <= t.Age && t.Age <= ThrottleFor }
+
+// clocksApart is how far the clocks of a cluster's servers may be apart.
+const clocksApart = time.Second
 
 // SetThrottle records what a node measures.
 func (s *Store) SetThrottle(ctx context.Context, t Throttle) error {
@@ -123,10 +127,13 @@ const (
  TIMESTAMPDIFF(MICROSECOND, measured_at, UTC_TIMESTAMP(6))`
 	decidedFirst = ` ORDER BY share IS NULL, measured_at DESC`
 	selectShares = `SELECT ` + throttleColumns + ` FROM {throttle}
- WHERE measured_at > UTC_TIMESTAMP(6) - INTERVAL 1 MINUTE` + decidedFirst
+ WHERE measured_at > UTC_TIMESTAMP(6) - INTERVAL 1 MINUTE AND ` + notAhead + decidedFirst
+	// What is further ahead is from before the clock was set back, and of a node that is gone: see clocksApart.
+	notAhead = `measured_at <= UTC_TIMESTAMP(6) + INTERVAL 1 SECOND`
 	// A node measures several times a minute while it measures at all; another one may have taken its place.
 	selectThrottles = `SELECT ` + throttleColumns + `, content FROM {throttle}
- WHERE measured_at > (SELECT MAX(measured_at) FROM {throttle}) - INTERVAL 1 MINUTE` + decidedFirst
+ WHERE measured_at > (SELECT MAX(measured_at) FROM {throttle} WHERE ` + notAhead + `) - INTERVAL 1 MINUTE
+ AND ` + notAhead + decidedFirst
 	// What a node measured that is gone says nothing any more.
 	deleteOldThrottles = `DELETE FROM {throttle} WHERE measured_at < UTC_TIMESTAMP(6) - INTERVAL 1 DAY LIMIT 1000`
 )

@@ -65,6 +65,23 @@ func TestThrottle(t *testing.T) {
 			t.Errorf("an hour later what was measured last is %+v (%v)", all, err)
 		}
 
+		b.exec(t, "UPDATE {throttle} SET measured_at = UTC_TIMESTAMP(6) + INTERVAL 1 HOUR WHERE node_id = 3")
+		say(Throttle{Node: 1, Decides: true, Share: 0.125})
+		shares, err = b.Shares(ctx)
+		if now := share(); err != nil || len(shares) != 1 || now.Node != 1 || !now.InForce() {
+			t.Errorf("after the clock was set back by an hour %+v of %+v is in force (%v)", now, shares, err)
+		}
+		if all, err = b.Throttles(ctx); err != nil || len(all) != 1 || all[0].Node != 1 {
+			t.Errorf("after the clock was set back what was measured last is %+v (%v)", all, err)
+		}
+		for age, want := range map[time.Duration]bool{
+			-time.Hour: false, -clocksApart: true, 0: true, ThrottleFor: true, time.Minute: false,
+		} {
+			if got := (Throttle{Age: age}).Fresh(); got != want {
+				t.Errorf("fresh after %v: got %v, want %v", age, got, want)
+			}
+		}
+
 		if err := b.SetThrottle(ctx, Throttle{Node: 4, Decides: true, Share: 1.5}); err == nil {
 			t.Error("one and a half of the full speed was accepted")
 		}
@@ -88,6 +105,11 @@ func TestSuffered(t *testing.T) {
 		if err != nil || len(all) != 2 || !maps.Equal(all[1].Latencies, now.Latencies) ||
 			all[1].LockErrors != now.LockErrors || all[2].LockErrors != 0 {
 			t.Errorf("nodes have suffered %v (%v)", all, err)
+		}
+
+		b.exec(t, "UPDATE {latency} SET measured_at = measured_at + INTERVAL 1 HOUR WHERE node_id = 2")
+		if all, err = b.Suffered(t.Context()); err != nil || len(all) != 1 || all[1].LockErrors == 0 {
+			t.Errorf("after the clock was set back nodes have suffered %v (%v)", all, err)
 		}
 	})
 }

@@ -184,6 +184,7 @@ type surfaces struct {
 	node   uint64
 	other  uint64 // a second engine, while there is one
 	table  string // schema of the tables
+	says   func() // what the node records again and again; nil for nothing
 }
 
 // newSurfaces starts a proxy without an engine, and makes its catalog believe in one that lives for
@@ -390,6 +391,9 @@ func (s *surfaces) agree(what string, halt report.HaltCode, want map[string]stri
 	s.Helper()
 	var wrong string
 	for deadline := time.Now().Add(mysqltest.Patience); time.Now().Before(deadline); {
+		if s.says != nil {
+			s.says()
+		}
 		said := s.inSQL("SHOW TTL TABLES")
 		if wrong = beginsWrong(said, want); wrong == "" {
 			wrong = s.differs(said)

@@ -5,7 +5,8 @@ import "time"
 // Tally remembers for an hour how long each signal has held deletion back, to the minute. The zero
 // value is ready.
 type Tally struct {
-	held map[tallied]*hour
+	held  map[tallied]*hour
+	began time.Time // of its first minute: clocks may be set back
 }
 
 type tallied struct{ signal, source string }
@@ -19,7 +20,7 @@ type hour struct {
 // Add notes that a reading has held deletion back for d until now.
 func (t *Tally) Add(r Reading, d time.Duration) {
 	if t.held == nil {
-		t.held = map[tallied]*hour{}
+		t.held, t.began = map[tallied]*hour{}, time.Now()
 	}
 	key := tallied{r.Signal, r.Source}
 	h := t.held[key]
@@ -27,7 +28,7 @@ func (t *Tally) Add(r Reading, d time.Duration) {
 		h = &hour{}
 		t.held[key] = h
 	}
-	h.roll(minuteNow())
+	h.roll(t.minute())
 	h.minutes[h.last%60] += d
 }
 
@@ -38,7 +39,7 @@ func (t *Tally) Share(r Reading) float64 {
 		return 0
 	}
 
-	h.roll(minuteNow())
+	h.roll(t.minute())
 	var sum time.Duration
 	for _, d := range h.minutes {
 		sum += d
@@ -54,4 +55,5 @@ func (h *hour) roll(minute int64) {
 	}
 }
 
-func minuteNow() int64 { return time.Now().Unix() / 60 }
+// minute is the number of this one.
+func (t *Tally) minute() int64 { return int64(time.Since(t.began) / time.Minute) }
