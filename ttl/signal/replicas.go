@@ -81,6 +81,7 @@ func (r *Replicas) Read(ctx context.Context, l Look) ([]Reading, error) {
 	most := time.Duration(l.Settings.Int(setting.ThrottleReplicaLag)) * time.Millisecond
 	if most == 0 {
 		r.keep(nil)
+		r.found, r.foundAt = nil, time.Time{} // once it is switched on again they are looked for at once
 		return nil, nil
 	}
 	if err := r.choose(ctx, l); err != nil {

@@ -149,6 +149,9 @@ func (b *lagBed) follows() {
 		b.Errorf("turned off: got %v and %d beats", all, b.number-number)
 	}
 	b.settings[setting.ThrottleReplicaLag] = "1000"
+	if all := b.read(); len(all) != 1 || all[0].Source != address {
+		b.Errorf("turned on again: got %v", all)
+	}
 }
 
 // losesItsSource has a replica that reads nothing any more, which its source lists no longer, and then an account that
