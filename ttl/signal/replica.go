@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -35,6 +36,7 @@ type shown struct {
 	quiet    time.Time // since when it has not, less the rests
 	self     bool      // it is the very server on which rows are deleted
 	ours     bool      // it has shown the token
+	invents  bool      // with a number that was never written: what it shows says nothing
 	number   uint64    // the last that came with it
 	came     time.Time // when that was first seen
 }
@@ -103,10 +105,11 @@ func without(began, last, now time.Time) time.Time {
 
 // question is what a replica is asked.
 type question struct {
-	query  string // for token and number
-	token  string
-	number uint64
-	self   string // identity of the server on which rows are deleted
+	query   string // for token and number
+	token   string
+	number  uint64
+	highest *atomic.Uint64 // there is none above it
+	self    string         // identity of the server on which rows are deleted
 }
 
 // follow asks until the replica has the number, or until the next one is due.
@@ -189,7 +192,8 @@ func (k *replica) take(q question, name, token string, number uint64) (there boo
 	defer k.mu.Unlock()
 	k.answered, k.self, k.failed = time.Now(), q.self != "" && name == q.self, ""
 	k.quiet = k.answered
-	if token == q.token && (!k.ours || number > k.number) {
+	k.invents = token == q.token && number > q.highest.Load()
+	if token == q.token && !k.invents && (!k.ours || number > k.number) {
 		k.ours, k.number, k.came = true, number, k.answered
 	}
 	return token == q.token && number >= q.number
@@ -219,6 +223,8 @@ func (k *replica) reading(s shown, lag, most time.Duration, hold bool) Reading {
 		r.State, r.Detail = Unknown, fmt.Sprintf("it has not answered for %s: %s", ddl.FormatDuration(silent), s.failed)
 	case s.answered.IsZero():
 		r.State, r.Detail = NotSeen, "it has yet to answer"
+	case s.invents:
+		r.State, r.Detail = Unknown, "it shows a number of the heartbeat that was never written"
 	case !s.ours && lag > strangerAfter:
 		r.State = Unknown
 		r.Detail = fmt.Sprintf("it has not shown our heartbeat for %s: "+

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -26,11 +27,12 @@ import (
 // Names of replicas are what somebody has said by SQL. So they are asked by an account of their own,
 // which may read nothing but that row: a stranger whom it is led to learns no more.
 type Replicas struct {
-	config ReplicaConfig
-	token  string
-	beats  []time.Time // when the row got its last numbers
-	number uint64      // of the last one
-	first  uint64      // that of the first one since the last rest
+	config  ReplicaConfig
+	token   string
+	beats   []time.Time   // when the row got its last numbers
+	number  uint64        // of the last one
+	first   uint64        // that of the first one since the last rest
+	highest atomic.Uint64 // the number that may have been written, whatever became of it
 
 	mu      sync.Mutex // held by Doubtful, and by whoever changes whom it names
 	known   map[string]*replica
@@ -173,6 +175,7 @@ func (r *Replicas) Close() {
 
 // beat writes the next number.
 func (r *Replicas) beat(ctx context.Context) error {
+	r.highest.Store(r.number + 1)
 	if err := r.config.Beat(ctx, r.token, r.number+1); err != nil {
 		return fmt.Errorf("write the heartbeat: %w", err)
 	}
@@ -213,7 +216,7 @@ func (r *Replicas) probe(ctx context.Context, server Querier) error {
 	}
 
 	var asked sync.WaitGroup
-	q := question{"SELECT token, number FROM " + r.config.Row + " WHERE id = 1", r.token, r.number, self}
+	q := question{"SELECT token, number FROM " + r.config.Row + " WHERE id = 1", r.token, r.number, &r.highest, self}
 	for _, k := range r.known {
 		if !k.begin() {
 			continue

@@ -44,6 +44,7 @@ func TestReplicaLag(t *testing.T) {
 
 			b.follows()
 			b.losesItsSource()
+			b.invents()
 			b.rests()
 			b.hangs()
 			b.isMistaken()
@@ -205,6 +206,19 @@ func (b *lagBed) losesItsSource() {
 			b.Errorf("to an account that may not see who replicates it says %v, %v", all, err)
 		}
 	}
+}
+
+// invents has a replica that shows a number which was never written, until the next one comes.
+func (b *lagBed) invents() {
+	b.Helper()
+	address := b.replica.Addr()
+	b.applier("STOP")
+	b.run(b.replica.Open(b.T, ""), "UPDATE watched.heartbeat SET number = number + 1000000")
+	b.await(address, "that it shows nonsense", func(r Reading) bool {
+		return r.State == Unknown && r.Hold && strings.Contains(r.Detail, "never written")
+	})
+	b.applier("START")
+	b.await(address, "its lag again", func(r Reading) bool { return r.State == Measured && r.Pressure() < 1 })
 }
 
 // rests has nothing to delete for a while. Then the replica is not judged by the time in which nobody
@@ -463,7 +477,7 @@ func TestLagThatCannotBeAskedFor(t *testing.T) {
 				k := newReplica("db3:3306", mysql.NewConfig())
 				found.known[k.address], found.foundAt = k, time.Now().Add(time.Hour) // nobody is looked for
 				says(look(), "", false)
-				k.take(question{}, "", "", 1)
+				k.take(question{highest: &found.highest}, "", "another", 1)
 				says(look(), "db3:3306", true)
 				set(setting.ThrottleReplicaLag, "0")
 				if all := look(); name != "hangs" && len(all) != 0 {
@@ -517,11 +531,13 @@ func (*restBed) owes() {}
 
 // shows is one that lacks so many of the last numbers.
 func (b *restBed) shows(lacks uint64) func() {
-	return func() { b.replica.take(question{token: b.token}, "", b.token, b.number-min(lacks, b.number-1)) }
+	return func() { b.replica.take(b.question(), "", b.token, b.number-min(lacks, b.number-1)) }
 }
 
 // strange is one that shows another's.
-func (b *restBed) strange() { b.replica.take(question{token: b.token}, "", "another", 1000) }
+func (b *restBed) strange() { b.replica.take(b.question(), "", "another", 1000) }
+
+func (b *restBed) question() question { return question{token: b.token, highest: &b.highest} }
 
 // TestRestIsNoSilence: a replica is judged by the time in which it was asked. While nothing is deleted no
 // answer that it owes grows old, and no number that it has not shown; but one that owes an answer at each
