@@ -109,6 +109,7 @@ type throttler struct {
 	obeyed time.Time // when the workers were told their share last
 	gentle int       // successive looks with work, since all shares together were no more than gently
 	rested int       // looks at a server without us, at most firstLooks
+	led    time.Time // since when this node has led; zero if it has never followed another one
 
 	told      bool      // that there was work then
 	published time.Time // when it was looked last what this node's clients have suffered
@@ -251,6 +252,9 @@ func (t *throttler) rest(ctx context.Context, leads bool) {
 	}
 	t.decided, t.leaves, t.gentle = false, catalog.Own{}, 0
 	t.duty.Rest(true)
+	if !leads {
+		t.anew()
+	}
 	if (leads || t.checks != nil) && t.node() != 0 && time.Since(t.look) >= every {
 		t.look = time.Now()
 		if leads {
@@ -432,7 +436,7 @@ func (t *throttler) measure(ctx context.Context, idle bool) (share float64, by s
 		t.rested = min(t.rested+1, firstLooks)
 	}
 	look := signal.Look{
-		Server: t.server, Settings: t.limits().settings, Resting: resting, Idle: idle, Alone: !atWork,
+		Server: t.server, Settings: t.limits().settings, Resting: resting, Idle: idle, Alone: !atWork, Led: t.led,
 	}
 	if t.decided {
 		t.askGlancing(ctx, look)
@@ -547,16 +551,23 @@ func (t *throttler) follow(ctx context.Context) bool {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
+		t.control.Adopt(t.floor())
 		t.obey(ctx, t.floor(), "the speed that all nodes may have cannot be read: "+err.Error())
 	case !now.InForce() || now.Node == t.node():
 		return false
 	default:
+		t.control.Adopt(now.Share)
 		t.obey(ctx, now.Share, now.HeldBy)
 		t.say(ctx, catalog.Throttle{}, false)
 	}
 	t.gentle = 0 // who decides next has to look first
+	t.anew()
 	return true
 }
+
+// anew makes this node, once it leads, find out what is usual then, and how much room an application needs: what it
+// knows is of another time.
+func (t *throttler) anew() { t.rested, t.led, t.beside = 0, time.Now(), pace.Beside{} }
 
 // floor is the share to which signals may slow deletion down.
 func (t *throttler) floor() float64 {

@@ -830,6 +830,64 @@ func (w *watcher) take(pressure float64) []watched {
 	return looks
 }
 
+// TestWhoeverLeadsAgain: a node that has followed another one and leads again goes gently first, learns, and goes on
+// from the share that it has obeyed, not from the one of its own time.
+func TestWhoeverLeadsAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var leader, looks atomic.Int64
+		leader.Store(1)
+		load := func() float64 {
+			looks.Add(1)
+			if leader.Load() == 1 && looks.Load() < 100 {
+				return 0
+			}
+			return 0.8
+		}
+		server := &loaded{load: load}
+		for id := range 2 {
+			n := newNode(uint64(id)+1, &board{}, server)
+			n.leads = func() bool { return leader.Load() == int64(id)+1 }
+			server.nodes = append(server.nodes, n)
+		}
+		first, second := server.nodes[0], server.nodes[1]
+		second.store = first.store
+		for _, n := range server.nodes {
+			var ctx context.Context
+			ctx, n.end = context.WithCancel(t.Context())
+			go n.run(ctx)
+		}
+
+		time.Sleep(20 * time.Second)
+		if share := first.share(); share != 1 {
+			t.Errorf("without a load the first one goes at %.2f", share)
+		}
+		leader.Store(2)
+		time.Sleep(time.Minute)
+		obeyed := first.share()
+		if obeyed > 0.4 || obeyed != second.share() {
+			t.Errorf("with a load the first one goes at %.2f, the second at %.2f", obeyed, second.share())
+		}
+
+		looks.Store(100)
+		leader.Store(1)
+		time.Sleep(time.Second)
+		if share := first.share(); share > gently || first.duty.Reason() != learning {
+			t.Errorf("when it leads again it goes at %.2f, because of %q", share, first.duty.Reason())
+		}
+		for range 20 {
+			time.Sleep(lookEvery)
+			if share := first.share(); share > 2*obeyed {
+				t.Errorf("when it leads again it goes at %.2f, and went at %.2f", share, obeyed)
+			}
+		}
+		for _, n := range server.nodes {
+			n.end()
+		}
+		time.Sleep(time.Second)
+	})
+}
+
 // TestUsualIsLearntGently: a node that begins to lead with work to do goes gently until it knows what
 // is usual, then at full speed, and learns nothing then; held down for long it learns again.
 func TestUsualIsLearntGently(t *testing.T) {

@@ -61,6 +61,9 @@ func NewControl(floor float64) *Control { return &Control{share: 1, floor: floor
 // SetFloor changes how low the share may go.
 func (c *Control) SetFloor(floor float64) { c.floor = min(max(floor, 0), 1) }
 
+// Adopt takes over the share that another one has decided, and goes on from there.
+func (c *Control) Adopt(share float64) { *c = Control{share: share, floor: c.floor} }
+
 // Bound says that no more than a share will be in force from now on, whatever Step returns, or 1 for none. Pressure
 // that lasts for a while comes from that share, not from the one that would be.
 func (c *Control) Bound(now time.Time, share float64) {

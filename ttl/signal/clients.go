@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
@@ -15,6 +16,7 @@ import (
 type Clients struct {
 	read   func(context.Context) (map[uint64]Suffered, error)
 	before map[uint64]Suffered
+	at     time.Time // when that was
 	recent waits
 	rest   waits // those of the looks at rest without a break until now: what was before may be our own doing
 	usual  usual
@@ -67,6 +69,12 @@ func (c *Clients) Read(ctx context.Context, l Look) (all []Reading, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if time.Since(c.at) > longest { // others have looked meanwhile: what came then is nothing of late
+		c.before, c.recent, c.rest, c.errors = nil, nil, nil, lockErrors{usual: c.errors.usual}
+	}
+	c.at = time.Now()
+	c.usual.resume(l.Led)
+	c.errors.usual.resume(l.Led)
 	since := c.since(now)
 
 	if percent > 0 {

@@ -156,3 +156,65 @@ func TestClientsAfterHarm(t *testing.T) {
 		}
 	})
 }
+
+// TestClientsAfterABreak: what came while others looked is nothing of late, and what is usual is what it was, unless
+// that was long ago.
+func TestClientsAfterABreak(t *testing.T) {
+	t.Parallel()
+	for rest, known := range map[time.Duration]bool{time.Minute: true, 24 * time.Hour: false} {
+		t.Run(rest.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				nodes := &counted{nodes: map[uint64]Suffered{}}
+				c := NewClients(nodes.read)
+				var led time.Time
+				look := func(resting bool) (latency, errors Reading) {
+					t.Helper()
+					nodes.see(1, 1000, 400)
+					all, err := c.Read(t.Context(), Look{Settings: setting.Defaults(), Resting: resting, Led: led})
+					if err != nil || len(all) != 2 {
+						t.Fatalf("it says %v (%v)", all, err)
+					}
+					time.Sleep(500 * time.Millisecond)
+					return all[0], all[1]
+				}
+				for range 2 * usualAfter {
+					look(true)
+				}
+
+				time.Sleep(rest)
+				nodes.see(1, 900_000, 1_000_000)
+				nodes.refuse(1, 100_000)
+				led = time.Now()
+				look(false)
+				latency, errors := look(false)
+				want := NotSeen
+				if known {
+					want = Measured
+				}
+				if latency.State != want || errors.State != want || latency.Pressure() > 1 || errors.Pressure() > 1 {
+					t.Errorf("after %v it says %v and %v", rest, latency, errors)
+				}
+			})
+		})
+	}
+}
+
+// TestUsualAfterABreak: what was learnt is believed without a break, however long ago it was.
+func TestUsualAfterABreak(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var u usual
+		led := time.Now()
+		for range usualAfter {
+			u.learn(1)
+		}
+		time.Sleep(24 * time.Hour)
+		if u.resume(led); !u.known() {
+			t.Error("what was learnt is forgotten although nobody else has looked")
+		}
+		if u.resume(time.Now()); u.known() {
+			t.Error("what was learnt a day ago, before others looked, is believed")
+		}
+	})
+}

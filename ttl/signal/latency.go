@@ -92,6 +92,7 @@ func (a *average) reading(statements, milliseconds, times float64, l Look) Readi
 	}
 
 	average := a.sum / a.count
+	a.usual.resume(l.Led)
 	if l.Resting && count >= leastWrites { // by this look alone: those before may have seen our own doing
 		a.usual.learn(took / count)
 	}

@@ -30,6 +30,7 @@ func (w *lockWaits) Read(ctx context.Context, l Look) ([]Reading, error) {
 	milliseconds, known := w.waited.per(v["innodb_row_lock_time"])
 	// The time is added when a wait ends: who still waits counts as well.
 	waiting := max(milliseconds/1e3, v["innodb_row_lock_current_waits"])
+	w.usual.resume(l.Led)
 	if l.Resting && known {
 		w.usual.learn(waiting)
 	}

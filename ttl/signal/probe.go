@@ -52,6 +52,7 @@ func (p *Probe) Read(ctx context.Context, l Look) ([]Reading, error) {
 		return nil, nil
 	}
 
+	p.usual.resume(l.Led)
 	n := probesEach
 	if l.Idle && p.usual.known() {
 		n = 1

@@ -3,6 +3,7 @@ package signal
 import (
 	"context"
 	"database/sql"
+	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 )
@@ -31,6 +32,7 @@ type Look struct {
 	Resting  bool           // hardly anything has been deleted since the last look: what is seen is not our doing
 	Idle     bool           // there is nothing to delete
 	Alone    bool           // nobody else is at work: nobody suffers, whatever takes long
+	Led      time.Time      // since when whoever looks has done so without a break
 }
 
 // Querier asks a server. Several signals ask at once.

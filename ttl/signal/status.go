@@ -142,5 +142,16 @@ func (u *usual) learn(v float64) {
 	u.seen, u.at = u.seen+1, now
 }
 
+// usualKept is for how long what was learnt before a break is believed.
+const usualKept = 10 * time.Minute
+
+// resume forgets what was learnt long ago, before somebody else has looked: applications change meanwhile. Without a
+// break it stays, however long nothing could be learnt.
+func (u *usual) resume(led time.Time) {
+	if u.at.Before(led) && time.Since(u.at) > usualKept {
+		*u = usual{}
+	}
+}
+
 // known reports whether enough was seen.
 func (u *usual) known() bool { return u.seen >= usualAfter }
