@@ -24,8 +24,16 @@ const (
 	// Both servers have the counter here; it is switched on unless somebody has switched it off.
 	selectHistory = "SELECT COUNT FROM information_schema.INNODB_METRICS " +
 		"WHERE NAME = 'trx_rseg_history_len' AND STATUS = 'enabled'"
-	selectOldest = "SELECT trx_mysql_thread_id, TIMESTAMPDIFF(SECOND, trx_started, NOW()) " +
-		"FROM information_schema.INNODB_TRX ORDER BY trx_started LIMIT 1"
+	// Of the engine's own there is always one; number 0 is a prepared one, that of nobody.
+	selectOldest = "SELECT x.trx_mysql_thread_id, " + TransactionAge + " AS age FROM information_schema.innodb_trx x " +
+		"WHERE x.trx_mysql_thread_id <> 0 AND x.trx_mysql_thread_id NOT IN " +
+		"(SELECT id FROM information_schema.processlist WHERE user = SUBSTRING_INDEX(USER(), '@', 1)) " +
+		"ORDER BY age DESC LIMIT 1"
+
+	// TransactionAge is how many seconds ago the transaction of a line x of innodb_trx began. Its clock is that of the
+	// system, whatever the session's zone, and a transaction of ours may hold the session's.
+	TransactionAge = `COALESCE(TIMESTAMPDIFF(SECOND, x.trx_started,
+ CONVERT_TZ(SYSDATE(), @@session.time_zone, 'SYSTEM')), 0)`
 )
 
 // oldAfter is the age from which a transaction is named as the reason.
@@ -50,9 +58,9 @@ func (h history) Read(ctx context.Context, l Look) ([]Reading, error) {
 
 	r := Reading{State: Measured, Value: length, Threshold: float64(most), Unit: "versions"}
 	if r.Pressure() > 0.5 {
-		r.Detail, err = h.oldest(ctx, l.Server)
+		r.Detail = h.oldest(ctx, l.Server)
 	}
-	return []Reading{r}, err
+	return []Reading{r}, nil
 }
 
 func (history) length(ctx context.Context, server Querier) (length float64, there bool, err error) {
@@ -71,18 +79,15 @@ func (history) length(ctx context.Context, server Querier) (length float64, ther
 	return length, err == nil, err
 }
 
-// oldest names a transaction that keeps old versions alive.
-func (history) oldest(ctx context.Context, server Querier) (string, error) {
+// oldest names a transaction that keeps old versions alive; empty if none is old, or nobody can tell.
+func (history) oldest(ctx context.Context, server Querier) string {
 	var thread, seconds int64
 	err := server.QueryRowContext(ctx, selectOldest).Scan(&thread, &seconds)
-	if errors.Is(err, sql.ErrNoRows) || refused(err) {
-		return "", nil
-	}
 	age := time.Duration(seconds) * time.Second
 	if err != nil || age < oldAfter {
-		return "", err
+		return ""
 	}
-	return fmt.Sprintf("connection %d has had a transaction open for %s", thread, ddl.FormatDuration(age)), nil
+	return fmt.Sprintf("connection %d has had a transaction open for %s", thread, ddl.FormatDuration(age))
 }
 
 // Numbers of errors that say that a right is missing.

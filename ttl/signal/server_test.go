@@ -3,6 +3,7 @@ package signal
 import (
 	"context"
 	"database/sql"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -143,15 +144,69 @@ func (b *bed) threads(t *testing.T) {
 func (b *bed) history(t *testing.T) {
 	b.settings[setting.ThrottleHistory] = "20"
 	defer func() { b.settings = setting.Defaults() }()
-	b.doing(t, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", "BEGIN", "SELECT * FROM "+b.schema+".t",
-		"DO SLEEP(100)")
+	old := []string{
+		"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", "BEGIN", "SELECT * FROM " + b.schema + ".t",
+		"DO SLEEP(100)",
+	}
+	b.prepared(t)
+	b.doing(t, old...) // as one of the engine's own
+	reader := b.server.Account(t, "reader", "SELECT ON "+b.schema+".*")
+	b.doingBy(t, mysqltest.Open(t, reader), old...)
 	for range 50 {
 		b.exec("UPDATE " + b.schema + ".t SET n = n + 1 WHERE id = 1")
 	}
 	until(t, "a long history", func() bool { return b.one(t, history{}, Look{}).Pressure() > 1 })
-	until(t, "the old transaction", func() bool {
-		return strings.Contains(b.one(t, history{}, Look{}).Detail, "has had a transaction open")
+
+	var id string
+	if err := b.db.QueryRowContext(t.Context(), "SELECT id FROM information_schema.processlist WHERE user = ?",
+		reader.User).Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile("^connection " + id + " has had a transaction open for ([0-9]+m)?[0-9]+s$")
+	until(t, "the old transaction", func() bool { return b.one(t, history{}, Look{}).Detail != "" })
+	for _, zone := range []string{"SYSTEM", "+00:00", "+05:00", "-05:00"} {
+		c := b.server.Config("")
+		c.Params = map[string]string{"time_zone": "'" + zone + "'"}
+		if r := b.one(t, history{}, Look{Server: mysqltest.Open(t, c)}); !names.MatchString(r.Detail) {
+			t.Errorf("in zone %s it says %v, %q, want %v", zone, r, r.Detail, names)
+		}
+	}
+
+	if r := b.one(t, history{}, Look{Server: elsewhere{b.db, "innodb_trx", "nothing"}}); r.State != Measured ||
+		r.Pressure() < 1 || r.Detail != "" {
+		t.Errorf("where nobody can tell why it says %v, %q", r, r.Detail)
+	}
+}
+
+// prepared leaves a transaction of nobody's until the test is over.
+func (b *bed) prepared(t *testing.T) {
+	t.Helper()
+	db := b.server.Open(t, "")
+	db.SetMaxOpenConns(1)
+	for _, s := range []string{
+		"XA START 'x'", "UPDATE " + b.schema + ".t SET n = n + 1 WHERE id = 2", "XA END 'x'", "XA PREPARE 'x'",
+	} {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+	_ = db.Close()
+	t.Cleanup(func() { // once it has been let go
+		until(b.T, "an end of the prepared transaction", func() bool {
+			_, err := b.db.ExecContext(b.Context(), "XA ROLLBACK 'x'")
+			return err == nil
+		})
 	})
+}
+
+// elsewhere is a server in which a name stands for another one.
+type elsewhere struct {
+	Querier
+	name, other string
+}
+
+func (e elsewhere) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return e.Querier.QueryRowContext(ctx, strings.ReplaceAll(query, e.name, e.other), args...)
 }
 
 func (b *bed) locks(t *testing.T) {

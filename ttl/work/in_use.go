@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/signal"
 )
 
 const (
-	// Whoever has used a table for some seconds, in a transaction or in one statement, on MySQL. The clock
-	// of innodb_trx is that of the system, and ours may be held.
-	selectUsersMySQL = `SELECT p.id, GREATEST(` + statementAge + `, ` + transactionAge + `) AS held
+	// Whoever has used a table for some seconds, in a transaction or in one statement, on MySQL.
+	selectUsersMySQL = `SELECT p.id, GREATEST(` + statementAge + `, ` + signal.TransactionAge + `) AS held
  FROM performance_schema.metadata_locks l
  JOIN information_schema.processlist p ON PS_THREAD_ID(p.id) = l.owner_thread_id
  LEFT JOIN information_schema.innodb_trx x ON x.trx_mysql_thread_id = p.id
@@ -20,7 +20,7 @@ const (
  AND p.id <> CONNECTION_ID() HAVING held >= ? ORDER BY held DESC LIMIT 1`
 
 	// The same on MariaDB, where the plugin metadata_lock_info is there.
-	selectUsersMariaDB = `SELECT p.id, GREATEST(` + statementAge + `, ` + transactionAge + `) AS held
+	selectUsersMariaDB = `SELECT p.id, GREATEST(` + statementAge + `, ` + signal.TransactionAge + `) AS held
  FROM information_schema.metadata_lock_info l
  JOIN information_schema.processlist p ON p.id = l.thread_id
  LEFT JOIN information_schema.innodb_trx x ON x.trx_mysql_thread_id = p.id
@@ -28,15 +28,12 @@ const (
 
 	// Transactions on any table. What is open for longer than some minutes may never end, and must not
 	// hold partitions of other tables back for ever.
-	selectTransactions = `SELECT x.trx_mysql_thread_id, ` + transactionAge + ` AS held
+	selectTransactions = `SELECT x.trx_mysql_thread_id, ` + signal.TransactionAge + ` AS held
  FROM information_schema.innodb_trx x WHERE x.trx_mysql_thread_id NOT IN (0, CONNECTION_ID())
  HAVING held >= ? AND held < ? ORDER BY held DESC LIMIT 1`
 
 	// A replication thread has been at it since it was started.
 	statementAge = `IF(p.user = 'system user', 0, CAST(p.time AS SIGNED))`
-
-	transactionAge = `COALESCE(TIMESTAMPDIFF(SECOND, x.trx_started,
- CONVERT_TZ(SYSDATE(), @@session.time_zone, 'SYSTEM')), 0)`
 )
 
 // users says who has used a table for longer than a partition would wait for it, as far as that can be
