@@ -198,7 +198,9 @@ func All() []Setting {
 		{
 			Name: ThrottleFloor, Kind: KindInt, Default: "2", Max: 100, Scope: "cluster", Effect: EffectEvents,
 			Text: "The percentage of its full speed to which signals may slow deletion down; 0 lets them stop it, " +
-				"100 lets them do nothing. Once it is set, each node has as much beside an application, too.",
+				"100 lets them do nothing. What holds it stops it in any case: --throttle-url, or an unknown lag " +
+				"with ttl_throttle_lag_unknown = 'hold'. Once it is set, each node has as much beside " +
+				"an application, too.",
 		},
 		{
 			Name: ThrottleApplication, Kind: KindInt, Default: "20", Max: 100_000, Scope: "cluster",

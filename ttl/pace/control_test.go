@@ -137,6 +137,9 @@ func TestControlOfLiars(t *testing.T) {
 	if share := c.Step(now, math.Inf(1)); share != 0 {
 		t.Errorf("the share is %v although nothing may be deleted", share)
 	}
+	if share := NewControl(1).Step(now, math.Inf(1)); share != 0 {
+		t.Errorf("what holds leaves %v where signals may do nothing", share)
+	}
 	now = now.Add(controlStep)
 	if share := c.Step(now, 0); share > 0.03 {
 		t.Errorf("after that the share is %v, and should grow from the floor", share)
