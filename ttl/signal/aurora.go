@@ -3,14 +3,11 @@ package signal
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
@@ -60,8 +57,7 @@ func (a *aurora) Read(ctx context.Context, l Look) ([]Reading, error) {
 	}
 
 	members, err := a.members(ctx, l.Server)
-	if my, refused := errors.AsType[*mysql.MySQLError](err); refused &&
-		(my.Number == codeUnknownTable || my.Number == codeNoTable) {
+	if absent(err) {
 		a.none = time.Now()
 		a.keep(nil)
 		return nil, nil

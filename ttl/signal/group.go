@@ -31,15 +31,12 @@ func (group) Read(ctx context.Context, l Look) (all []Reading, err error) {
 	}
 
 	rows, err := l.Server.QueryContext(ctx, selectQueue)
-	if my, refused := errors.AsType[*mysql.MySQLError](err); refused {
-		switch my.Number {
-		case codeNoTable, codeNoSchema:
-			return nil, nil // MariaDB has none
-		case codeTableDenied:
-			return groupHidden(ctx, l.Server)
-		}
-	}
-	if err != nil {
+	switch my, refused := errors.AsType[*mysql.MySQLError](err); {
+	case absent(err):
+		return nil, nil // MariaDB has none
+	case refused && my.Number == codeTableDenied:
+		return groupHidden(ctx, l.Server)
+	case err != nil:
 		return nil, fmt.Errorf("read the queues of the group: %w", err)
 	}
 	defer rows.Close()

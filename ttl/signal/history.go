@@ -102,3 +102,9 @@ func refused(err error) bool {
 	my, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && (my.Number == tableRefused || my.Number == columnRefused || my.Number == rightRefused)
 }
+
+// absent reports whether the server has no such table.
+func absent(err error) bool {
+	my, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && (my.Number == codeNoTable || my.Number == codeNoSchema || my.Number == codeUnknownTable)
+}

@@ -58,6 +58,8 @@ func (s *latency) Read(ctx context.Context, l Look) ([]Reading, error) {
 	switch {
 	case refused(err):
 		return notSeen("GRANT SELECT ON " + latencyTable + " makes it visible"), nil
+	case absent(err):
+		return notSeen("the server has no table " + latencyTable), nil
 	case err != nil:
 		return nil, fmt.Errorf("read how long statements take: %w", err)
 	case !writes.Valid:

@@ -31,6 +31,7 @@ func TestSignalsOfAServer(t *testing.T) {
 			t.Run("history", b.history)
 			t.Run("locks", b.locks)
 			t.Run("latency", b.latency)
+			t.Run("no latency", b.noLatency)
 			t.Run("application", b.application)
 			t.Run("checkpoint", b.checkpoint)
 			t.Run("nothing of a group's", b.noGroup)
@@ -118,6 +119,16 @@ func until(t *testing.T, what string, read func() bool) {
 	for end := time.Now().Add(mysqltest.Patience); !read(); pass(t, 20*time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%s did not come", what)
+		}
+	}
+}
+
+// noLatency: a server without the table, or without the schema, shows no latency, which is no reason to slow down.
+func (b *bed) noLatency(t *testing.T) {
+	for _, other := range []string{"performance_schema.nothing", "nowhere.nothing", "information_schema.nothing"} {
+		r := b.one(t, &latency{}, Look{Server: elsewhere{b.db, latencyTable, other}})
+		if r.State != NotSeen || !strings.Contains(r.Detail, "has no table") {
+			t.Errorf("where it is looked for in %s it says %v", other, r)
 		}
 	}
 }
