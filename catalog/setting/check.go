@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
@@ -38,11 +39,24 @@ func (s Setting) Check(value string, zone *time.Location) (stored string, warnin
 		stored, err = s.checkChoice(value)
 	}
 
+	if err == nil {
+		err = hasRoom(stored)
+	}
 	if err != nil {
 		return "", nil, s.wrongValue(value, err)
 	}
 
 	return stored, nil, nil
+}
+
+// longest is how many characters of a value the catalog has room for.
+const longest = 1024
+
+func hasRoom(stored string) error {
+	if utf8.RuneCountInString(stored) > longest {
+		return fmt.Errorf("it takes %d characters at most", longest)
+	}
+	return nil
 }
 
 // spelling is the name that errors call the setting by: the one that was used.
@@ -54,7 +68,7 @@ func (s Setting) spelling() string {
 }
 
 func (s Setting) wrongValue(value string, why error) *ddl.Error {
-	text := fmt.Sprintf("Variable '%s' can't be set to the value of '%s': %v", s.spelling(), value, why)
+	text := fmt.Sprintf("Variable '%s' can't be set to the value of '%.200s': %v", s.spelling(), value, why) // as MySQL
 	return &ddl.Error{Code: ddl.CodeWrongSetting, State: "42000", Message: text}
 }
 
@@ -132,6 +146,9 @@ func (s Setting) checkDuration(value string) (string, *ddl.Error, *ddl.Error) {
 	d, err := ddl.Duration(value)
 	if err == nil && value == "" { // which is 0 for a TTL_JOB_INTERVAL
 		err = errors.New("it takes a " + s.Allowed())
+	}
+	if err == nil {
+		err = hasRoom(value)
 	}
 	if err != nil {
 		return "", nil, s.wrongValue(value, err)

@@ -3,6 +3,7 @@ package setting
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,8 +12,11 @@ import (
 // defaultPort is that of a server whose address names none.
 const defaultPort = "3306"
 
-// host is what the name of a host, or its address, may consist of.
-var host = regexp.MustCompile(`^[0-9A-Za-z_.:%-]+$`)
+// host is what the name of a host may consist of, and zoneOf the zone of an address of IPv6.
+var (
+	host   = regexp.MustCompile(`^[0-9A-Za-z_.-]+$`)
+	zoneOf = regexp.MustCompile(`^[0-9A-Za-z_.-]*$`)
+)
 
 // readHosts reads addresses that are separated by commas.
 func readHosts(text string) (all []string, err error) {
@@ -21,14 +25,31 @@ func readHosts(text string) (all []string, err error) {
 			continue
 		}
 
-		name, port, err := net.SplitHostPort(part)
-		if err != nil {
-			name, port = strings.Trim(part, "[]"), defaultPort
-		}
-		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 || !host.MatchString(name) {
-			return nil, fmt.Errorf("'%s' is not of the form HOST or HOST:PORT", part)
+		name, port, ok := splitHost(part)
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n < 1 || !ok {
+			return nil, fmt.Errorf("'%s' is not of the form HOST, HOST:PORT or [IPv6]:PORT", part)
 		}
 		all = append(all, net.JoinHostPort(name, port))
 	}
 	return all, nil
+}
+
+// splitHost is what an address consists of. One of IPv6 stands in brackets: db2::3306 is one as well, but hardly meant.
+func splitHost(address string) (name, port string, ok bool) {
+	inner, bracketed := strings.CutPrefix(address, "[")
+	if !bracketed {
+		name, port, ok = strings.Cut(address, ":")
+		if !ok {
+			port = defaultPort
+		}
+		return name, port, host.MatchString(name)
+	}
+
+	name, rest, closed := strings.Cut(inner, "]")
+	if rest == "" {
+		rest = ":" + defaultPort
+	}
+	port, ok = strings.CutPrefix(rest, ":")
+	ip, err := netip.ParseAddr(name)
+	return name, port, closed && ok && err == nil && zoneOf.MatchString(ip.Zone())
 }
