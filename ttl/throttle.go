@@ -3,6 +3,7 @@ package ttl
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"log/slog"
 	"math"
 	"slices"
@@ -84,7 +85,7 @@ type throttler struct {
 	suffers func() catalog.Suffered // this node's clients; nil for nothing
 
 	server  signal.Querier
-	eyes    signal.Querier // the same, for glances, which must not wait for signals
+	eyes    signal.Querier // the same, for looks whether others are at work, which must not wait for signals
 	watch   *signal.Watch  // what decides for all nodes
 	control *pace.Control
 	others  application
@@ -123,18 +124,6 @@ func (e *Engine) throttles(ctx context.Context) error {
 		return err
 	}
 
-	open := func(connections int) *sql.DB {
-		db := sql.OpenDB(connector)
-		db.SetMaxOpenConns(connections)
-		db.SetMaxIdleConns(connections) // opening one takes as long as ten statements
-		db.SetConnMaxIdleTime(3 * restEvery)
-		db.SetConnMaxLifetime(catalog.SessionAge)
-		return db
-	}
-	db, eyes := open(2), open(1)
-	defer db.Close()
-	defer eyes.Close()
-
 	replicas := signal.NewReplicas(signal.ReplicaConfig{
 		Connect: e.cfg.Replica, Beat: e.store.Heartbeat, Row: e.store.Name("heartbeat"),
 	})
@@ -142,6 +131,10 @@ func (e *Engine) throttles(ctx context.Context) error {
 
 	probe := signal.NewProbe(e.store.Probe)
 	all := append(signal.All(), probe, signal.NewClients(e.suffered), replicas)
+	db, eyes := openFor(connector, len(all)+len(e.checks)), openFor(connector, 1)
+	defer db.Close()
+	defer eyes.Close()
+
 	t := &throttler{
 		store: e.store, log: e.log, metrics: e.metrics, duty: e.duty,
 		busy: e.busy, begins: e.queue.Begins(),
@@ -156,6 +149,17 @@ func (e *Engine) throttles(ctx context.Context) error {
 
 	t.run(ctx)
 	return nil
+}
+
+// openFor opens a server for so many who ask it. Each has a connection if he needs one: nobody waits for others that
+// hang. As many are kept as are needed as long as none does.
+func openFor(connector driver.Connector, asking int) *sql.DB {
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(asking)
+	db.SetMaxIdleConns(min(asking, signal.AtATime+1)) // opening one takes as long as ten statements
+	db.SetConnMaxIdleTime(3 * restEvery)
+	db.SetConnMaxLifetime(catalog.SessionAge)
+	return db
 }
 
 // run looks as often as there is reason to.
@@ -427,7 +431,7 @@ func (t *throttler) askChecks(ctx context.Context) bool {
 // measure asks the signals and returns the share that follows, with the reading that decides.
 func (t *throttler) measure(ctx context.Context, idle bool) (share float64, by signal.Reading) {
 	t.control.SetFloor(t.floor())
-	atWork := t.others.Look(ctx, t.server, true)
+	atWork := t.others.Look(ctx, t.eyes, true)
 	if t.decided && atWork != t.left {
 		t.conclude(ctx, 0)
 	}

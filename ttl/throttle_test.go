@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/signal"
+	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 	"github.com/ttlproxy/ttlproxy/ttl/work"
 )
 
@@ -927,5 +929,43 @@ func TestUsualIsLearntGently(t *testing.T) {
 			t.Errorf("held down for a minute nothing is learnt: %+v", last)
 		}
 		end()
+	})
+}
+
+// sleeps is a signal whose question is never answered.
+type sleeps struct{ name string }
+
+func (s sleeps) Name() string { return s.name }
+
+func (sleeps) Read(ctx context.Context, l signal.Look) ([]signal.Reading, error) {
+	var n int
+	return nil, errors.Join(l.Server.QueryRowContext(ctx, "SELECT SLEEP(100)").Scan(&n), errors.New("it hangs"))
+}
+
+// TestSignalsThatHang: however many questions hang, no other waits for their connections.
+func TestSignalsThatHang(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		connector, err := catalog.Connector(signal.Bounded(cfg), signal.EndQuestions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := append(signal.All(), sleeps{"a"}, sleeps{"b"}, sleeps{"c"}, sleeps{"d"})
+		db := openFor(connector, len(all))
+		t.Cleanup(func() { db.Close() })
+
+		w := signal.NewWatch(all...)
+		for range 20 {
+			w.Ask(t.Context(), signal.Look{Server: db, Settings: setting.Defaults()})
+			work.Wait(t.Context(), lookEvery)
+			for _, r := range w.Readings() {
+				if r.State == signal.Unknown && len(r.Signal) > 1 {
+					t.Fatalf("beside others that hang it says %v", r)
+				}
+			}
+		}
+		if r, _ := signal.Strictest(w.Readings()); r.State != signal.Unknown {
+			t.Errorf("of one that hangs it says %v", r)
+		}
 	})
 }

@@ -181,6 +181,43 @@ func TestReadingsForPeople(t *testing.T) {
 	}
 }
 
+// TestTurns: two ask at a time, and those that hang keep the others waiting for a moment only.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asking, most atomic.Int64
+		var all []Signal
+		for range 4 {
+			all = append(all, made{"hangs", func(ctx context.Context) ([]Reading, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}})
+		}
+		for range 8 {
+			all = append(all, made{"calm", func(ctx context.Context) ([]Reading, error) {
+				most.Store(max(most.Load(), asking.Add(1)))
+				time.Sleep(10 * time.Millisecond)
+				asking.Add(-1)
+				return calm.Read(ctx, Look{})
+			}})
+		}
+
+		w := NewWatch(inTurn(all...)...)
+		for range 20 {
+			w.Ask(t.Context(), Look{})
+			time.Sleep(500 * time.Millisecond)
+			for _, r := range w.Readings() {
+				if r.Signal == "calm" && (r.State != Measured || time.Since(r.At) > time.Second) {
+					t.Fatalf("beside others that hang it says %v, %v ago", r, time.Since(r.At))
+				}
+			}
+		}
+		if most.Load() > AtATime {
+			t.Errorf("%d ask at a time", most.Load())
+		}
+	})
+}
+
 // TestTally: an hour is remembered, and no longer.
 func TestTally(t *testing.T) {
 	t.Parallel()
