@@ -49,21 +49,22 @@ func TestStopBehindARate(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				d, r := NewDuty(nil), NewRates(nil)
-				r.Set(1, Limit{"rows", 1}, 1)
+				r.Set(1, Limit{"rows", 0.1}, 1)
 				all := All{d.Of(1), r}
 				if err := all.MayDelete(t.Context(), 1); err != nil {
 					t.Fatal(err)
 				}
-				all.Spend(1, 0)
+				all.Spend(10, 0)
 
 				began := time.Now()
-				time.AfterFunc(500*time.Millisecond, func() { d.Set(0, "a signal") })
-				time.AfterFunc(5*time.Second, func() { d.Set(1, "") })
+				const stopped, ended = 9500 * time.Millisecond, 10300 * time.Millisecond // what is owed has been paid by 10 s
+				time.AfterFunc(stopped, func() { d.Set(0, "a signal") })
+				time.AfterFunc(ended, func() { d.Set(1, "") })
 				if err := may(all, t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				if took := time.Since(began); took < 5*time.Second || took > 5*time.Second+2*stopLook {
-					t.Errorf("it goes after %v, want 5s", took)
+				if took := time.Since(began); took < ended || took > ended+2*stopLook {
+					t.Errorf("it goes after %v, want %v", took, ended)
 				}
 			})
 		})
