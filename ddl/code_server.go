@@ -24,7 +24,6 @@ const (
 	CodeSafeUpdates     = 1175
 	CodeDeadlock        = 1213
 	CodeRightNeeded     = 1227
-	CodeValueOutOfRange = 1264
 	CodeNoParent        = 1452
 	CodeNotPartitioned  = 1505
 	CodeBinlogFormat    = 1665 // a write at READ COMMITTED in a session of the format STATEMENT

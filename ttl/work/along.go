@@ -1,6 +1,7 @@
 package work
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -238,12 +239,7 @@ func (t *serverTable) beginAlong(ctx context.Context) error {
 		return errHalted
 	}
 
-	opened := t.barrier.open(t.batch)
-	found, err := t.session.packet(ctx, opened.statements...)
-	if err == nil && found[opened.enter] == 0 {
-		t.session.rollback(ctx)
-		err = errRefused
-	}
+	_, _, err := t.enter(ctx)
 	return err
 }
 
@@ -267,8 +263,7 @@ func (t *serverTable) endAlong(
 	}
 	_, err = t.session.packet(ctx, append(t.texts(looks),
 		t.barrier.leaveAlong(t.batch, c, done, t.along.same+alone), "COMMIT")...)
-	if my, refused := errors.AsType[*mysql.MySQLError](err); refused &&
-		(my.Number == ddl.CodeOutOfRange || my.Number == ddl.CodeValueOutOfRange) { // MariaDB counts in decimals
+	if my, refused := errors.AsType[*mysql.MySQLError](err); refused && my.Number == ddl.CodeOutOfRange {
 		err = t.whyOthers(ctx)
 	}
 	if err != nil {
@@ -320,8 +315,10 @@ func (t *serverTable) executeAlong(ctx context.Context, statements []family.Stat
 
 	found, err := t.session.packet(ctx, t.texts(statements)...)
 	t.session.visit(t.policy.ID)
-	if classify(err) == poison && errors.Is(t.whyOthers(ctx), errChanged) {
-		return errChanged // children that were not found because of that stand in the way of their parents
+	if classify(err) == poison {
+		if why := t.whyOthers(ctx); errors.Is(why, errChanged) || errors.Is(why, errRefused) {
+			return why // children that were not found because of that stand in the way of their parents
+		}
 	}
 	if err != nil {
 		return err
@@ -351,24 +348,30 @@ func (t *serverTable) whyOthers(ctx context.Context) error {
 	if err := t.altered(ctx); err != nil {
 		return err
 	}
+	if may, err := t.holds(ctx, t.barrier.now()); err != nil || !may {
+		return cmp.Or(err, errRefused)
+	}
 	return errObstinate
 }
 
 // altered is errChanged if a table that statements name, or what points at it, is not as it was planned
 // for. If nobody can be asked, it is taken to be.
 func (t *serverTable) altered(ctx context.Context) error {
-	if t.session.conn == nil {
-		return nil
-	}
-	kept, same := false, t.barrier.same()
+	same := t.barrier.same()
 	if t.along != nil {
 		same += " AND " + t.along.same
 	}
-	if err := t.session.QueryRowContext(ctx, "SELECT COALESCE("+same+", FALSE)").Scan(&kept); err != nil {
-		return err
-	}
-	if !kept {
-		return errChanged
+	if kept, err := t.holds(ctx, same); err != nil || !kept {
+		return cmp.Or(err, errChanged)
 	}
 	return nil
+}
+
+// holds reports whether the server finds a condition true, or nobody can ask it.
+func (t *serverTable) holds(ctx context.Context, condition string) (held bool, err error) {
+	if t.session.conn == nil {
+		return true, nil
+	}
+	err = t.session.QueryRowContext(ctx, "SELECT COALESCE("+condition+", FALSE)").Scan(&held)
+	return held, err
 }

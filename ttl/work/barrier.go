@@ -20,6 +20,7 @@ type barrier struct {
 	policy   uint64
 	version  uint64
 	guard    string // the policy is in force and not paused: catalog.Store.Guard
+	moment   string // the server's zone is that of the policy, and no window has closed; empty, or begins with AND
 	identity string // the table is the one the policy was declared on
 	keys     string // no foreign key was added, changed or dropped; empty if none may point at the table
 	mariadb  bool   // and not MySQL
@@ -111,27 +112,31 @@ func (b *barrier) waits() bool { return b.atOnce == "" }
 func (b *barrier) delete(statement string) string { return b.comment() + b.atOnce + statement }
 
 // enter opens the barrier for batch n+1, or changes no row when the task is no longer at batch n
-// under this fence, the policy is not in force in this version, a pause covers it, or the server
-// was made read-only for all who are not exempt, as the account may be. The guard's share locks
-// keep all that as it is until the packet ends; the row lock on the task makes whoever wants to
-// change it wait, or makes this packet fail.
+// under this fence, the policy is not in force in this version, a pause covers it, or it is not the
+// moment. The guard's share locks keep all but the moment as it is until the transaction ends; the
+// row lock on the task makes whoever wants to change it wait, or makes this packet fail.
 func (b *barrier) enter(n uint64) string {
 	return fmt.Sprintf("UPDATE %s SET batch = %d WHERE id = %d AND fence = %d AND batch = %d AND state = 'running' "+
-		"AND "+catalog.Writable+" AND %s",
-		b.table, n+1, b.task, b.fence, n, b.guard)
+		"AND %s AND %s",
+		b.table, n+1, b.task, b.fence, n, b.now(), b.guard)
 }
+
+// now is the condition of what no lock keeps as it is: the server was not made read-only for all who are
+// not exempt, as the account may be, its zone is the same, and no window has closed. A batch of several
+// packets may take seconds, so it is asked again when rows are deleted, and before they are committed.
+func (b *barrier) now() string { return catalog.Writable + b.moment }
 
 // entered remembers in the session whether enter changed its row. The batch number alone does not
 // show it: a batch that was sent before and lost may have left the same number as this one would.
 const entered = "SET @ttlproxy_entered = ROW_COUNT()"
 
-// inside is true only in a packet whose enter changed the task's row, for the table the policy was
-// declared on. Scalar subqueries: both servers evaluate them once, and MySQL does not turn them
-// into a join.
+// inside is true only in a transaction whose enter changed the task's row, while it is still the
+// moment, for the table the policy was declared on. Scalar subqueries: both servers evaluate them
+// once, and MySQL does not turn them into a join.
 func (b *barrier) inside(n uint64) string {
-	return fmt.Sprintf("@ttlproxy_entered = 1 AND (SELECT COUNT(*) FROM %s WHERE id = %d AND fence = %d AND batch = "+
-		"%d) = 1 AND %s",
-		b.table, b.task, b.fence, n+1, b.same())
+	return fmt.Sprintf("@ttlproxy_entered = 1 AND %s AND (SELECT COUNT(*) FROM %s WHERE id = %d AND fence = %d AND "+
+		"batch = %d) = 1 AND %s",
+		b.now(), b.table, b.task, b.fence, n+1, b.same())
 }
 
 // same is the condition that the table, and what points at it, is what the batch was planned for.
@@ -142,21 +147,27 @@ func (b *barrier) same() string {
 	return b.identity + " AND " + b.keys
 }
 
-// keptKeys is zero, or out of range if a foreign key came while the rows were deleted: MariaDB
-// creates a table that points at this one, and rows in it, without waiting for us, and a cascade
-// would have deleted them.
+// unless is what a count is reduced by: nothing, or so much that it is out of range, and the batch is
+// not committed. Without the CAST MariaDB would count in decimals, and its error would be that of a row.
+func unless(condition string) string {
+	return " - IF(" + condition + ", CAST(0 AS UNSIGNED), 18446744073709551615)"
+}
+
+// keptKeys is the condition that no foreign key came while the rows were deleted: MariaDB creates a
+// table that points at this one, and rows in it, without waiting for us, and a cascade would have
+// deleted them.
 func (b *barrier) keptKeys() string {
 	if b.keys == "" || !b.mariadb {
 		return ""
 	}
-	return " - IF(" + b.keys + ", 0, 18446744073709551615)"
+	return " AND " + b.keys
 }
 
 // leave moves the cursor and counts. ROW_COUNT() is what the DELETE before it deleted. Deleted rows
 // prove that it found the right table, whose metadata lock it has held since; if there are none,
 // the check, which may be expensive, is repeated. It is -1 if the server could not report to its
 // dead client: that is out of the range of counts, and the error keeps the packet from being
-// committed.
+// committed; so does a moment that is over.
 func (b *barrier) leave(n uint64, c checkpoint) string {
 	refreshed := ""
 	if c.chosen > 0 {
@@ -164,16 +175,17 @@ func (b *barrier) leave(n uint64, c checkpoint) string {
 	}
 	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, deleted = deleted + 1 + CAST(ROW_COUNT() AS UNSIGNED) - 1%s%s, "+
 		"%s WHERE @ttlproxy_entered = 1 AND id = %d AND fence = %d AND batch = %d AND (ROW_COUNT() > 0 OR %s)",
-		b.table, tables.Literal(c.at().Encode()), b.keptKeys(), refreshed, c.sums(), b.task, b.fence, n+1, b.same())
+		b.table, tables.Literal(c.at().Encode()), unless(b.now()+b.keptKeys()), refreshed, c.sums(), b.task, b.fence, n+1,
+		b.same())
 }
 
-// leaveAlong is leave for a batch of which every statement has found its rows. Unless everything that
-// it took along is still as it was planned for, a count is out of range, and the batch is not
-// committed.
+// leaveAlong is leave for a batch of which every statement has found its rows. It is committed only if
+// everything that it took along is still as it was planned for.
 func (b *barrier) leaveAlong(n uint64, c checkpoint, done taken, same string) string {
-	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, deleted = deleted + %d - IF(@ttlproxy_entered = 1 AND %s AND "+
-		"%s, 0, 18446744073709551615), refreshed = refreshed + %d, %s WHERE id = %d AND fence = %d AND batch = %d",
-		b.table, tables.Literal(c.at().Encode()), done.rows, b.same(), same, done.refreshed, c.sums(),
+	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, deleted = deleted + %d%s, refreshed = refreshed + %d, %s "+
+		"WHERE id = %d AND fence = %d AND batch = %d",
+		b.table, tables.Literal(c.at().Encode()), done.rows,
+		unless("@ttlproxy_entered = 1 AND "+b.now()+" AND "+b.same()+" AND "+same), done.refreshed, c.sums(),
 		b.task, b.fence, n+1)
 }
 

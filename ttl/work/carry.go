@@ -171,9 +171,9 @@ func (w *worker) prepare(ctx context.Context, a assignment) (*serverTable, error
 		halted: w.Stopped, beforePacket: w.BeforePacket, contested: w.contested, along: goes, queue: queue,
 		barrier: &barrier{
 			table: w.Store.Name("task"), job: job.ID, task: task.ID, fence: task.Fence, policy: policy.ID,
-			version: job.Version,
-			guard: w.Store.Guard(policy.ID, job.Version) + zoneGuard(policy.Rule, statements.Expired.Kind) +
-				windowGuard(policy, now, w.Limits().Window) + goes.condition(),
+			version:  job.Version,
+			guard:    w.Store.Guard(policy.ID, job.Version) + goes.condition(),
+			moment:   zoneGuard(policy.Rule, statements.Expired.Kind) + windowGuard(policy, now, w.Limits().Window),
 			identity: identity, keys: keys, mariadb: w.Store.Server().MariaDB,
 			atOnce: withoutWaitingOn(w.Store.Server()),
 		},

@@ -22,7 +22,6 @@ type departure struct {
 	emptyID    uint64           // of the table that is exchanged for it; 0 for none
 	rows       int64            // that go
 	batch      uint64
-	moment     string    // of the guard: the server's zone is that of the policy, and no window has closed
 	departures string    // the catalog's table of them
 	after      [2]string // the table's CREATE_TIME and the partition's id, as SQL
 	lockWait   time.Duration
@@ -36,18 +35,18 @@ func (w *worker) departureOf(
 	a assignment, s *plan.Statements, whole plan.Whole, bound, identity string, now time.Time,
 ) *departure {
 	task, job := a.task, a.job
-	moment := zoneGuard(a.policy.Rule, s.Expired.Kind) + windowGuard(a.policy, now, w.Limits().Window)
 	created, id := w.Store.AfterDeparture(job.Table, job.Partition)
 	d := &departure{
 		barrier: &barrier{
 			table: w.Store.Name("task"), job: job.ID, task: task.ID, fence: task.Fence, policy: task.PolicyID,
-			version: job.Version, guard: w.Store.Guard(task.PolicyID, job.Version) + moment, identity: identity,
+			version: job.Version, guard: w.Store.Guard(task.PolicyID, job.Version), identity: identity,
+			moment: zoneGuard(a.policy.Rule, s.Expired.Kind) + windowGuard(a.policy, now, w.Limits().Window),
 		},
 		Departure: catalog.Departure{
 			Policy: task.PolicyID, Partition: job.Partition, Bound: bound, How: whole.How, Job: job.ID, Task: task.ID,
 			Fence: task.Fence, Server: w.session.server,
 		},
-		statements: s, whole: whole, batch: task.Batch, moment: moment,
+		statements: s, whole: whole, batch: task.Batch,
 		departures: w.Store.Name("departure"), after: [2]string{created, id}, lockWait: w.Limits().PartitionLockWait,
 	}
 	d.mariadb = w.Store.Server().MariaDB

@@ -264,8 +264,7 @@ func (t *serverTable) deleteFree(ctx context.Context, keys []tables.Key,
 		return 0, nil, errHalted
 	}
 
-	opened := t.barrier.open(t.batch)
-	found, err := t.session.packet(ctx, opened.statements...)
+	opened, found, err := t.enter(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -296,6 +295,17 @@ func (t *serverTable) deleteFree(ctx context.Context, keys []tables.Key,
 
 	deleted, err = t.judge(whole, append(found, rest...))
 	return deleted, locked, err
+}
+
+// enter begins a transaction behind the barrier.
+func (t *serverTable) enter(ctx context.Context) (opened packet, found []int64, err error) {
+	opened = t.barrier.open(t.batch)
+	found, err = t.session.packet(ctx, opened.statements...)
+	if err == nil && found[opened.enter] == 0 {
+		t.session.rollback(ctx)
+		err = errRefused
+	}
+	return opened, found, err
 }
 
 // behind finds out what is locked when all rows are ours.
