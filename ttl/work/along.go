@@ -180,6 +180,7 @@ func (t *serverTable) deleteAlong(ctx context.Context, keys []tables.Key, c chec
 	var f *family.Family
 	if err == nil {
 		f, err = t.along.forest.Gather(ctx, t.session, free, b.along)
+		err = t.gathered(err)
 	}
 	if errors.Is(err, family.ErrTooMany) && t.along.forest.Cascades() && len(keys) == 1 && !b.scarce {
 		err = errTooLarge
@@ -190,21 +191,38 @@ func (t *serverTable) deleteAlong(ctx context.Context, keys []tables.Key, c chec
 	}
 
 	c.skipped += int64(len(locked))
-	return t.endAlong(ctx, f, c, b, taken{
+	done, err := t.endAlong(ctx, f, c, b, taken{
 		rows: int64(f.Size()), refreshed: int64(len(keys) - len(locked) - len(free)), locked: locked,
 	})
+	return done, t.behind(err)
+}
+
+// gathered is why a family was not gathered: MySQL has another number for a row that is locked, if it
+// must not wait, so it has waited for a table.
+func (t *serverTable) gathered(err error) error {
+	if my, answered := errors.AsType[*mysql.MySQLError](err); answered && my.Number == ddl.CodeLockWait &&
+		t.barrier.waits() {
+		return elsewhere(err)
+	}
+	return err
 }
 
 // orTooMany is what keeps rows from going. A single one of which somebody has locked a dependent may have
-// too many of them anyway: then the others go first, in parts.
+// too many of them anyway: then the others go first, in parts. Or their table is locked, which MariaDB
+// does not tell from a row: but who only reads waits for no row.
 func (t *serverTable) orTooMany(ctx context.Context, keys []tables.Key, b bounds, cause error) error {
-	if classify(cause) != locked || len(keys) != 1 || t.along.forest.Cascades() || t.session.conn == nil {
+	if classify(cause) != locked || len(keys) != 1 || !isolates(cause) || t.session.conn == nil {
 		return cause
 	}
-	if _, err := t.along.forest.Measure(ctx, t.session, keys, b.along); errors.Is(err, family.ErrTooMany) {
+	_, err := t.along.forest.Measure(ctx, t.session, keys, b.along)
+	switch {
+	case classify(err) == locked:
+		return elsewhere(err)
+	case errors.Is(err, family.ErrTooMany) && !t.along.forest.Cascades():
 		return err
+	default:
+		return cause
 	}
-	return cause
 }
 
 // deleteBelow deletes some of the rows that depend on one that goes later. None, if somebody has locked
@@ -218,13 +236,15 @@ func (t *serverTable) deleteBelow(ctx context.Context, key tables.Key, c checkpo
 	var f *family.Family
 	if err == nil && len(free) > 0 {
 		f, err = t.along.forest.Part(ctx, t.session, key, b.along)
+		err = t.gathered(err)
 	}
 	if err != nil || f == nil {
 		t.session.rollback(ctx)
 		return taken{}, err
 	}
 
-	return t.endAlong(ctx, f, c, b, taken{rows: int64(f.Size())})
+	done, err := t.endAlong(ctx, f, c, b, taken{rows: int64(f.Size())})
+	return done, t.behind(err)
 }
 
 // beginAlong begins a transaction behind the barrier.

@@ -17,6 +17,8 @@ var (
 	errBehind = errors.New("what would be deleted with these rows is locked")
 	// errWaited is errBehind on a server that said so only after a wait.
 	errWaited = fmt.Errorf("after waiting: %w", errBehind)
+	// errElsewhere: no row is to blame. Somebody has locked a table, or what decides on all of its rows.
+	errElsewhere = errors.New("a table or a policy is locked, and none of the rows")
 )
 
 const (
@@ -38,7 +40,7 @@ var revisits = []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond
 
 // roundabout repeats a block after an error that says something about its rows.
 func (w *walk) roundabout(ctx context.Context, block plan.Range, cause error) error {
-	if c := classify(cause); c != locked && c != poison {
+	if !w.mayGoRound(cause) {
 		return cause
 	}
 	block.From = w.at // a part of it may be done
@@ -52,6 +54,10 @@ func (w *walk) roundabout(ctx context.Context, block plan.Range, cause error) er
 	return w.carefully(ctx, l)
 }
 
+// mayGoRound says that an error is about some of the rows, and those have not been gone round yet, as
+// rows that take others along always are.
+func (w *walk) mayGoRound(err error) bool { return isolates(err) && !w.along }
+
 // carefully deletes the rows of a lot that nobody has locked and nothing objects to, in lists that
 // get shorter until each culprit stands alone. Locked rows need no search: the server passes over
 // them. Nothing is waited for twice.
@@ -59,7 +65,7 @@ func (w *walk) carefully(ctx context.Context, l lot) error {
 	if w.along {
 		return w.deleteFamilies(ctx, l)
 	}
-	for all := len(l.keys); len(l.keys) > 0 && !w.enough(all-len(l.keys), all); {
+	for all := len(l.keys); len(l.keys) > 0 && !w.enough(l, all); {
 		size, err := w.room(ctx, min(len(l.keys), w.round, w.list()))
 		if err != nil {
 			return err

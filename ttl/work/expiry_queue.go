@@ -138,7 +138,7 @@ func (w *walk) deleteQueued(ctx context.Context, l lot) error {
 		return w.pass(ctx, l, true)
 	}
 	rest, err := w.deleteListed(ctx, l)
-	if c := classify(err); err != nil && (c == locked || c == poison) {
+	if w.mayGoRound(err) {
 		err = w.carefully(ctx, rest)
 	}
 	return err

@@ -6,7 +6,6 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ttl/family"
-	"github.com/ttlproxy/ttlproxy/ttl/pace"
 )
 
 // deleteFamilies deletes the rows of a lot with all that depend on them: as many rows at a time as
@@ -15,7 +14,7 @@ import (
 // locked or cannot be deleted.
 func (w *walk) deleteFamilies(ctx context.Context, l lot) error {
 	vain := 0 // how often nothing was found below a row that had too many
-	for all := len(l.keys); len(l.keys) > 0 && !w.enough(all-len(l.keys), all); {
+	for all := len(l.keys); len(l.keys) > 0 && !w.enough(l, all); {
 		size, b, err := w.roomAlong(ctx, min(len(l.keys), w.family, w.list()))
 		if err != nil {
 			return err
@@ -44,16 +43,22 @@ func (w *walk) deleteFamilies(ctx context.Context, l lot) error {
 
 		switch {
 		case err == nil:
+			w.behind = 0
 			w.family = min(2*w.family, w.fitting(size, done.rows))
 			w.park(done.locked)
 			w.arrived(c, done.rows)
 		case size <= poisonRound && classify(err) == poison && w.weary():
 			w.family = poisonRound
 			err = w.passUntried(ctx, keys, c)
+		case errors.Is(err, errBehind) && w.behind == behindLimit:
+			return err
 		case size > 1 && (tooMany || isolates(err)):
 			w.family = size / 2
 			continue
-		case classify(err) == locked:
+		case isolates(err) && classify(err) == locked:
+			if errors.Is(err, errBehind) {
+				w.behind++
+			}
 			w.park(keys)
 			c.skipped += int64(len(keys))
 			err = w.goOn(ctx, c)
@@ -84,7 +89,7 @@ func (w *walk) fitting(size int, rows int64) int {
 // isolates says that an error is about one of the rows, or one that depends on it.
 func isolates(err error) bool {
 	c := classify(err)
-	return c == locked || c == poison
+	return (c == locked || c == poison) && !errors.Is(err, errElsewhere)
 }
 
 // roomAlong is how many of n rows may be deleted now with others, and how many those may be.
@@ -123,7 +128,7 @@ func (w *walk) deleteParts(ctx context.Context, key tables.Key, b bounds) (gone 
 		w.arrived(c, done.rows)
 
 		gone = gone || done.rows > 0
-		w.cut = w.worked() > pace.SliceTime || w.idle > pace.SliceTime
+		w.cut = w.long()
 		if w.cut || done.rows < int64(b.along+1)/2 {
 			return gone, nil
 		}

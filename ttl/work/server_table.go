@@ -297,7 +297,7 @@ func (t *serverTable) deleteFree(ctx context.Context, keys []tables.Key,
 	return deleted, locked, err
 }
 
-// enter begins a transaction behind the barrier.
+// enter begins a transaction behind the barrier. It asks for no row of the table.
 func (t *serverTable) enter(ctx context.Context) (opened packet, found []int64, err error) {
 	opened = t.barrier.open(t.batch)
 	found, err = t.session.packet(ctx, opened.statements...)
@@ -305,7 +305,15 @@ func (t *serverTable) enter(ctx context.Context) (opened packet, found []int64, 
 		t.session.rollback(ctx)
 		err = errRefused
 	}
-	return opened, found, err
+	return opened, found, elsewhere(err)
+}
+
+// elsewhere marks an error of a statement that waits for no row.
+func elsewhere(err error) error {
+	if classify(err) != locked {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errElsewhere, err)
 }
 
 // behind finds out what is locked when all rows are ours.
@@ -328,7 +336,7 @@ func (t *serverTable) lockFree(ctx context.Context, keys []tables.Key) (free, lo
 		return nil, nil, err
 	}
 	if free, err = plan.QueryKeys(ctx, t.session, lock, len(t.statements.Key)); err != nil || len(free) == len(keys) {
-		return free, nil, err
+		return free, nil, elsewhere(err)
 	}
 
 	ours := make(map[string]bool, len(free))
@@ -343,7 +351,7 @@ func (t *serverTable) lockFree(ctx context.Context, keys []tables.Key) (free, lo
 	}
 
 	locked, err = plan.QueryKeys(ctx, t.session, due, len(t.statements.Key))
-	return free, locked, err
+	return free, locked, elsewhere(err)
 }
 
 // move checkpoints without deleting.

@@ -186,11 +186,15 @@ func (w *walk) settle(deleted int64) {
 // worked is how long the step has lasted, without its waits for a turn.
 func (w *walk) worked() time.Duration { return time.Since(w.began) - w.idle }
 
-// enough says that a step has waited so long that others should have their turn, and settings
-// should be read again. What is left of its block, after n of all its keys, belongs to the next
-// one, which begins at the last checkpoint and is smaller.
-func (w *walk) enough(n, all int) bool {
-	if n == 0 || n == all || w.idle <= pace.SliceTime {
+// long says that a step has worked, or waited for a turn, for longer than a slice of time.
+func (w *walk) long() bool { return w.worked() > pace.SliceTime || w.idle > pace.SliceTime }
+
+// enough says that a step has lasted so long that others should have their turn, and settings should be
+// read again. What is left of its block, l out of all its keys, belongs to the next one, which begins at
+// the last checkpoint and is smaller. Nobody comes back to rows that are retried: they may only not wait.
+func (w *walk) enough(l lot, all int) bool {
+	n := all - len(l.keys)
+	if n == 0 || n == all || !w.long() || l.again && w.idle <= pace.SliceTime {
 		return false
 	}
 	w.cut = true
@@ -318,7 +322,7 @@ func (w *walk) deleteListed(ctx context.Context, l lot) (lot, error) {
 	if w.along {
 		return lot{}, w.deleteFamilies(ctx, l)
 	}
-	for all := len(l.keys); len(l.keys) > 0 && !w.enough(all-len(l.keys), all); {
+	for all := len(l.keys); len(l.keys) > 0 && !w.enough(l, all); {
 		size, err := w.room(ctx, min(len(l.keys), w.list()))
 		if err != nil {
 			return l, err
@@ -430,7 +434,7 @@ func (w *walk) deleteEntries(ctx context.Context, entries []found, last bool) er
 		}
 
 		rest, err := w.deleteListed(ctx, l)
-		if c := classify(err); err != nil && (c == locked || c == poison) {
+		if w.mayGoRound(err) {
 			err = w.carefully(ctx, rest)
 		}
 		if err != nil || w.cut {

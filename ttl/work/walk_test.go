@@ -29,12 +29,13 @@ type memTable struct {
 	rnd    *rand.Rand
 	keys   []int
 	due    map[int]bool
-	locked map[int]bool // somebody holds the row
-	freed  time.Time    // when all of them are let go; zero for never
-	poison map[int]bool // a trigger objects
-	stays  map[int]bool // something points at the row
-	behind map[int]bool // somebody holds what goes with the row
-	tells  error        // what deleteFree says of it
+	locked map[int]bool  // somebody holds the row
+	freed  time.Time     // when all of them are let go; zero for never
+	poison map[int]bool  // a trigger objects
+	stays  map[int]bool  // something points at the row
+	behind map[int]bool  // somebody holds what goes with the row
+	waits  time.Duration // for that
+	tells  error         // what deleteFree says of it
 
 	familyOf map[int]int // rows that depend on a row
 	along    int         // of them that went
@@ -196,6 +197,7 @@ func (m *memTable) deleteAlong(_ context.Context, keys []tables.Key, c checkpoin
 	along := 0
 	for _, k := range in {
 		if m.behind[k] {
+			time.Sleep(m.waits)
 			return taken{}, &mysql.MySQLError{Number: 1205}
 		}
 		along += m.familyOf[k]
@@ -694,6 +696,47 @@ func walkSlowly(t *testing.T, perSecond int64) {
 	if read > 3*rows { // a DELETE of twenty fails, and its block is read again
 		t.Errorf("%d rows were read to delete %d", read, rows)
 	}
+}
+
+// TestSlowStatementsLetOthersHaveTheirTurn: a step ends when it has worked for long, also if nothing was deleted in
+// that time. Rows that are retried are all tried.
+func TestSlowStatementsLetOthersHaveTheirTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemTable(t, 6, 300)
+		clear(m.locked)
+		clear(m.poison)
+		m.waits = time.Second
+		due := 0
+		for _, k := range m.keys {
+			if m.behind[k] = true; m.due[k] {
+				due++
+			}
+		}
+		w := newWalk(m, plan.WalkRange, plan.Range{}, pace.NewBatchSize(1000, 2000, time.Second),
+			pace.NewRates(func(string, time.Duration) {}), nil)
+		w.along, w.named, w.family = true, true, 1
+
+		for done := false; !done; {
+			began := time.Now()
+			var err error
+			if done, err = w.step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); took > 3*time.Second {
+				t.Fatalf("a step lasted %v", took)
+			}
+		}
+		if int(m.skipped) != due {
+			t.Errorf("%d rows count as skipped, want %d", m.skipped, due)
+		}
+
+		clear(m.behind)
+		m.waits, m.deleted = 0, 0
+		w.revisit(t.Context(), revisits)
+		if int(m.deleted) != due || m.skipped != 0 {
+			t.Errorf("once they are free %d of %d rows go, and %d count as skipped", m.deleted, due, m.skipped)
+		}
+	})
 }
 
 // newResting are no rows, so far.
