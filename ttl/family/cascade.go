@@ -2,7 +2,6 @@ package family
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
@@ -61,7 +60,7 @@ func (f *Family) lookAround() ([]Statement, error) {
 				wanted = append(wanted, v)
 			}
 		}
-		for some := range slices.Chunk(wanted, listed) {
+		for some := range e.columns.Lists(wanted, listed) {
 			count, err := e.count(some)
 			if err != nil {
 				return nil, err
@@ -72,7 +71,7 @@ func (f *Family) lookAround() ([]Statement, error) {
 	if len(counts) == 0 {
 		counts = []string{"0"}
 	}
-	return []Statement{counting(counts)}, nil
+	return counting(counts), nil
 }
 
 // count counts what points at values along a foreign key, as it is at that moment.
@@ -81,7 +80,17 @@ func (e *edge) count(values []tables.Key) (string, error) {
 	return "(SELECT COUNT(*) FROM " + e.child.source(e.by) + " WHERE " + in + " LOCK IN SHARE MODE)", err
 }
 
-// counting is a statement that remembers the sum of some counts.
-func counting(counts []string) Statement {
-	return Statement{SQL: "SELECT " + strings.Join(counts, " + ") + " INTO " + childrenCounted, Looks: true}
+// counting are statements that remember the sum of some counts; one, unless that is too long.
+func counting(counts []string) (all []Statement) {
+	for sum := ""; len(counts) > 0; sum = childrenCounted + " + " {
+		n, size := 1, len(counts[0])
+		for ; n < len(counts) && size+len(counts[n]) <= tables.ListBytes; n++ {
+			size += len(counts[n])
+		}
+		all = append(all, Statement{
+			SQL: "SELECT " + sum + strings.Join(counts[:n], " + ") + " INTO " + childrenCounted, Looks: true,
+		})
+		counts = counts[n:]
+	}
+	return all
 }

@@ -191,7 +191,7 @@ func (g *gathering) named(keys []tables.Key) (all []*row) {
 func (g *gathering) given(ctx context.Context, keys []tables.Key) ([]*row, error) {
 	root := g.forest.tables[0]
 	var all []*row
-	for some := range slices.Chunk(keys, listed) {
+	for some := range root.key.Lists(keys, listed) {
 		found, err := g.read(ctx, root, root.index, root.key, some, len(some), g.lock)
 		if err != nil {
 			return nil, err
@@ -268,7 +268,7 @@ func (g *gathering) follow(ctx context.Context, e *edge, level []*row) (fresh []
 		parents[id] = append(parents[id], r)
 	}
 
-	for some := range slices.Chunk(wanted, listed) {
+	for some := range e.columns.Lists(wanted, listed) {
 		found, err := g.children(ctx, e, some, len(g.rows)+g.left+1)
 		if err != nil {
 			return nil, err

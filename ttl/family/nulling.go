@@ -21,7 +21,9 @@ func (f *Family) nulling(guard string, most int) (all []Statement, err error) {
 		if !e.nulls {
 			columns = e.opens
 		}
-		for some := range slices.Chunk(rows, most) {
+		for len(rows) > 0 {
+			some := rows[:fit(rows[:min(len(rows), most)])]
+			rows = rows[len(some):]
 			in, err := keyed(some)
 			if err != nil {
 				return nil, err

@@ -74,6 +74,7 @@ func (f *Family) Statements(guard string, most int) (all []Statement, err error)
 		for n < min(len(going), most) && going[n].of == going[0].of && going[n].level == going[0].level {
 			n++
 		}
+		n = fit(going[:n])
 		in, err := keyed(going[:n])
 		if err != nil {
 			return nil, err
@@ -125,27 +126,31 @@ func (f *Family) look(rows []*row) (looks []Statement, condition string, err err
 				wanted = append(wanted, v)
 			}
 		}
-		if len(wanted) == 0 {
-			continue
+		for some := range e.columns.Lists(wanted, listed) {
+			count, err := e.count(some)
+			if err != nil {
+				return nil, "", err
+			}
+			counts = append(counts, count)
 		}
-
-		count, err := e.count(wanted)
-		if err != nil {
-			return nil, "", err
-		}
-		counts = append(counts, count)
 	}
 	if len(counts) == 0 {
 		return nil, "", nil
 	}
 
-	return []Statement{counting(counts)}, counted(0), nil
+	return counting(counts), counted(0), nil
 }
 
-func keyed(rows []*row) (string, error) {
-	keys := make([]tables.Key, len(rows))
+// keyed is the condition of exactly these rows of one table.
+func keyed(rows []*row) (string, error) { return rows[0].of.key.In(keysOf(rows)) }
+
+// fit is how many of these rows of one table a statement names.
+func fit(rows []*row) int { return rows[0].of.key.Fit(keysOf(rows)) }
+
+func keysOf(rows []*row) []tables.Key {
+	all := make([]tables.Key, len(rows))
 	for i, r := range rows {
-		keys[i] = r.key
+		all[i] = r.key
 	}
-	return rows[0].of.key.In(keys)
+	return all
 }

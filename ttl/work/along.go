@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -281,7 +280,7 @@ func (t *serverTable) endAlong(
 		t.session.rollback(ctx)
 		return taken{}, err
 	}
-	_, err = t.session.packet(ctx, append(t.texts(looks),
+	_, err = t.session.packets(ctx, append(t.texts(looks),
 		t.barrier.leaveAlong(t.batch, c, done, t.along.same+alone), "COMMIT")...)
 	if my, refused := errors.AsType[*mysql.MySQLError](err); refused && my.Number == ddl.CodeOutOfRange {
 		err = t.whyOthers(ctx)
@@ -313,7 +312,7 @@ func (t *serverTable) statementsAlong(f *family.Family, listed int) ([]family.St
 	// long as the transaction lasts. So they are compared once for all statements.
 	look := "SELECT " + t.barrier.inside(t.batch) + " AND " + t.along.same + " INTO @ttlproxy_same"
 	all := append([]family.Statement{{SQL: look, Looks: true}}, found...)
-	for tops := range slices.Chunk(f.Tops(), listed) {
+	for tops := range t.statements.Key.Lists(f.Tops(), listed) {
 		looks, alone, err := f.LookBelow(tops)
 		if err != nil {
 			return nil, err
@@ -333,7 +332,7 @@ func (t *serverTable) executeAlong(ctx context.Context, statements []family.Stat
 		return nil
 	}
 
-	found, err := t.session.packet(ctx, t.texts(statements)...)
+	found, err := t.session.packets(ctx, t.texts(statements)...)
 	t.session.visit(t.policy.ID)
 	if classify(err) == poison {
 		if why := t.whyOthers(ctx); errors.Is(why, errChanged) || errors.Is(why, errRefused) {

@@ -66,7 +66,7 @@ func (w *walk) carefully(ctx context.Context, l lot) error {
 		return w.deleteFamilies(ctx, l)
 	}
 	for all := len(l.keys); len(l.keys) > 0 && !w.enough(l, all); {
-		size, err := w.room(ctx, min(len(l.keys), w.round, w.list()))
+		size, err := w.room(ctx, w.next(l, w.round))
 		if err != nil {
 			return err
 		}

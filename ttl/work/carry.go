@@ -257,7 +257,7 @@ func (w *worker) walkOf(ctx context.Context, a assignment, table *serverTable) (
 
 	metered := &metered{table: table, metrics: w.Metrics, rows: w.Metrics.of(job.Table)}
 	walk := newWalk(metered, plan.Way(job.Plan), r, w.sizeFor(job.PolicyID), w.Queue.Throttle(job.ID, throttle), poison)
-	walk.policy = job.PolicyID
+	walk.policy, walk.key = job.PolicyID, table.statements.Key
 	walk.ownBatch, walk.resting, walk.share = int(a.policy.Terms.Options.BatchSize), rest, newShare(w.Store, task)
 	walk.tried = int(task.Counts.Failed)
 	walk.named, walk.along = !table.statements.Staying.Alone(), table.along != nil

@@ -59,6 +59,7 @@ var consequences = map[uint16]consequence{
 	1053: maybeExecuted,
 	1927: maybeExecuted, // connection was killed (MariaDB)
 	4031: maybeExecuted, // disconnected because of inactivity
+	1153: maybeExecuted, // longer than max_allowed_packet: the server hangs up; the next block is shorter
 
 	1451: poison, // parent row with children
 	1217: poison,

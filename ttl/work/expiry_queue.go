@@ -267,17 +267,24 @@ func (t *serverTable) entries(ctx context.Context, after tables.Key, rows int) (
 
 // present reads the rows with these keys. What no row can have for a key, because the table has another
 // one now or somebody has changed the entry, is left out.
-func (t *serverTable) present(ctx context.Context, keys []tables.Key) ([]sight, error) {
+func (t *serverTable) present(ctx context.Context, keys []tables.Key) (seen []sight, err error) {
 	key := t.statements.Key
 	keys = slices.DeleteFunc(keys, func(k tables.Key) bool {
 		_, err := key.In([]tables.Key{k})
 		return err != nil
 	})
-	query, err := t.statements.Present(keys)
-	if err != nil {
-		return nil, err
+	for some := range key.Lists(keys, listed) {
+		query, err := t.statements.Present(some)
+		if err != nil {
+			return nil, err
+		}
+		more, err := t.see(ctx, query, 2)
+		if err != nil {
+			return nil, err
+		}
+		seen = append(seen, more...)
 	}
-	return t.see(ctx, query, 2)
+	return seen, nil
 }
 
 func (t *serverTable) dates(ctx context.Context, r plan.Range) ([]sight, error) {
@@ -325,7 +332,7 @@ func (t *serverTable) record(ctx context.Context, gone, come []plan.Entry, c che
 	for some := range slices.Chunk(come, recorded) {
 		statements = append(statements, t.queue.Add(some))
 	}
-	if _, err := t.session.packet(ctx, append(statements, "COMMIT")...); err != nil {
+	if _, err := t.session.packets(ctx, append(statements, "COMMIT")...); err != nil {
 		return fmt.Errorf("write the expiry queue: %w", err)
 	}
 

@@ -15,7 +15,7 @@ import (
 func (w *walk) deleteFamilies(ctx context.Context, l lot) error {
 	vain := 0 // how often nothing was found below a row that had too many
 	for all := len(l.keys); len(l.keys) > 0 && !w.enough(l, all); {
-		size, b, err := w.roomAlong(ctx, min(len(l.keys), w.family, w.list()))
+		size, b, err := w.roomAlong(ctx, w.next(l, w.family))
 		if err != nil {
 			return err
 		}

@@ -104,14 +104,12 @@ func StillDue(ctx context.Context, s *Session, statements *plan.Statements, text
 	}
 
 	table, there := &serverTable{session: s, statements: statements}, map[string]bool{}
-	for some := range slices.Chunk(keys, listed) {
-		due, err := table.dueAmong(ctx, plan.Range{}, some)
-		if err != nil {
-			return nil, err
-		}
-		for _, key := range due {
-			there[key.Encode()] = true
-		}
+	due, err := table.dueAmong(ctx, plan.Range{}, keys)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range due {
+		there[key.Encode()] = true
 	}
 
 	return there, nil

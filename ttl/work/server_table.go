@@ -78,12 +78,19 @@ func (t *serverTable) expired(ctx context.Context, r plan.Range) ([]found, error
 	})
 }
 
-func (t *serverTable) dueAmong(ctx context.Context, r plan.Range, keys []tables.Key) ([]tables.Key, error) {
-	query, err := t.statements.DueAmong(r, keys)
-	if err != nil {
-		return nil, err
+func (t *serverTable) dueAmong(ctx context.Context, r plan.Range, keys []tables.Key) (due []tables.Key, err error) {
+	for some := range t.statements.Key.Lists(keys, listed) {
+		query, err := t.statements.DueAmong(r, some)
+		if err != nil {
+			return nil, err
+		}
+		more, err := t.read(ctx, query, len(t.statements.Key))
+		if err != nil {
+			return nil, err
+		}
+		due = append(due, more...)
 	}
-	return t.read(ctx, query, len(t.statements.Key))
+	return due, nil
 }
 
 func (t *serverTable) page(ctx context.Context, r plan.Range, rows int) ([]found, error) {

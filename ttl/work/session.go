@@ -270,6 +270,25 @@ func (s *Session) packet(ctx context.Context, statements ...string) ([]int64, er
 	return s.packetWithin(ctx, packetLimit, statements...)
 }
 
+// packetBytes is how long a packet of several statements gets; see tables.ListBytes.
+const packetBytes = 4 * tables.ListBytes
+
+// packets is packet for statements of one transaction that may be too long for one.
+func (s *Session) packets(ctx context.Context, statements ...string) (found []int64, err error) {
+	for len(statements) > 0 {
+		n, size := 1, len(statements[0])
+		for ; n < len(statements) && size+len(statements[n]) <= packetBytes; n++ {
+			size += len(statements[n])
+		}
+		some, err := s.packet(ctx, statements[:n]...)
+		if err != nil {
+			return nil, err
+		}
+		found, statements = append(found, some...), statements[n:]
+	}
+	return found, nil
+}
+
 // packetWithin is packet for statements that may take longer.
 func (s *Session) packetWithin(ctx context.Context, limit time.Duration, statements ...string) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)

@@ -77,6 +77,7 @@ type walk struct {
 	table    table
 	policy   uint64
 	way      plan.Way
+	key      tables.Columns // by which rows are named
 	at, to   tables.Key
 	size     *pace.BatchSize
 	throttle pace.Throttle
@@ -214,6 +215,9 @@ func (w *walk) allowed() int {
 // list is how many keys the next DELETE may name.
 func (w *walk) list() int { return min(w.listRows, listed, w.allowed()) }
 
+// next is how many of the keys of a lot, and of so many, the next DELETE may name.
+func (w *walk) next(l lot, most int) int { return w.key.Fit(l.keys[:min(len(l.keys), most, w.list())]) }
+
 func (w *walk) stepRange(ctx context.Context) (done bool, err error) {
 	rows := w.rows()
 	end, err := w.table.blockEnd(ctx, plan.Range{From: w.at, To: w.to}, rows)
@@ -323,7 +327,7 @@ func (w *walk) deleteListed(ctx context.Context, l lot) (lot, error) {
 		return lot{}, w.deleteFamilies(ctx, l)
 	}
 	for all := len(l.keys); len(l.keys) > 0 && !w.enough(l, all); {
-		size, err := w.room(ctx, min(len(l.keys), w.list()))
+		size, err := w.room(ctx, w.next(l, listed))
 		if err != nil {
 			return l, err
 		}
