@@ -16,6 +16,7 @@ const (
 	selectJobs       = `SELECT ` + jobColumns + jobsAndTasks + ` GROUP BY j.id`
 	selectJob        = `SELECT ` + jobColumns + jobsAndTasks + ` WHERE j.id = ? GROUP BY j.id`
 	selectNewJobs    = `SELECT ` + jobOwn + `0, 0, 0, 0, 0, 0, 0 FROM {job} j WHERE j.policy_id = ?` // without tasks
+	selectJobPlaces  = `SELECT id, partition_name FROM {job} WHERE policy_id = ? ORDER BY id`
 	selectPolicyJobs = `SELECT j.id FROM {job} j WHERE (? = 0 OR j.policy_id = ?) ORDER BY j.id`
 
 	touchSchedule = `INSERT INTO {schedule} (policy_id, partition_name, revision) VALUES %s

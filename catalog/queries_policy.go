@@ -61,6 +61,10 @@ const (
  NULL, approved_exactly = FALSE
  WHERE id = ? AND version = ? AND NOT approval_required AND NOT approved_version <=> version`
 
+	// What is left of it is that the policy has been judged.
+	withdrawConsent = `UPDATE {policy} SET approved_at = NULL, approved_rows = NULL, approved_exactly = FALSE
+ WHERE id = ?`
+
 	doubtApproval = `UPDATE {policy} SET approved_version = NULL WHERE id = ? AND version = ?`
 
 	selectApprovedSince = `SELECT COALESCE(approved_version = ? AND approved_at IS NOT NULL

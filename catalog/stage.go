@@ -56,6 +56,8 @@ type Intent struct {
 	Imports string `json:"imports,omitempty"`
 	// Restores is the partition that Imports brings back; nil for none.
 	Restores *Comeback `json:"restores,omitempty"`
+	// Clears says that the DDL takes all rows out of partitions: whatever is put in their place, nobody has seen.
+	Clears bool `json:"clears,omitempty"`
 	// Redates says that the DDL may give the rows other dates under the name of the TTL column.
 	Redates bool `json:"redates,omitempty"`
 	// Dormant makes the policy dormant: the table gets the name of an online schema change's copy.

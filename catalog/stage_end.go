@@ -199,7 +199,7 @@ func (e ending) followed(after looks) ending {
 	if g.Restores != nil && !g.arrival.back && !g.arrival.unknown {
 		imports, e.text = "", "partition "+g.Restores.Partition+" has not come back"
 	}
-	e.anew = imports != "" || e.redates() || g.Kind == IntentReplace
+	e.anew = imports != "" || e.redates() || g.Kind == IntentReplace || e.cleared()
 	if imports != "" {
 		e.require = g.brought()
 		e.kind, e.text = EventBraked, e.require+": no approval given before covers them"
@@ -229,6 +229,12 @@ func (e ending) followed(after looks) ending {
 	}
 
 	return e
+}
+
+// cleared reports whether the DDL has left none of the rows: those that come after it are new to everybody.
+func (e ending) cleared() bool {
+	g := e.policy.Stage
+	return g.Kind == IntentTruncate || g.Clears && !g.Identity.SharesID(e.seen.Incarnation)
 }
 
 // redates reports whether the DDL may have given the rows other dates under the name of the TTL column.

@@ -107,6 +107,12 @@ func (s *Store) writeEnding(ctx context.Context, tx *sql.Tx, e ending) error {
 		return err
 	}
 
+	if e.done && e.policy.Stage.Clears {
+		if _, err := s.exec(ctx, tx, withdrawConsent, e.policy.ID); err != nil {
+			return err
+		}
+	}
+
 	if err := s.writeDormancy(ctx, tx, e.policy.ID, e.state, e.dormancy); err != nil {
 		return err
 	}
@@ -199,6 +205,9 @@ func (s *Store) writeJobs(ctx context.Context, tx *sql.Tx, e ending, shape table
 	sameRows := !e.anew && e.require == "" && !e.policy.Stage.Altered
 	if sameRows && e.state == e.policy.Stage.Before && e.rule.Equal(e.policy.Rule) &&
 		e.policy.Shape.SameKey(shape, e.rule.Column) {
+		if err := s.endJobsOfLost(ctx, tx, e); err != nil {
+			return err
+		}
 		_, err := s.exec(ctx, tx, restampJobs, e.policy.Version+1, e.table.Schema, e.table.Name, e.policy.ID)
 		return err
 	}
@@ -218,6 +227,51 @@ func (s *Store) writeJobs(ctx context.Context, tx *sql.Tx, e ending, shape table
 	}
 	_, err = s.exec(ctx, tx, requestRun, Replanner, e.policy.ID)
 	return err
+}
+
+// endJobsOfLost ends the jobs of partitions whose rows are gone, with the partition or out of it: a job knows its
+// partition by name, and another one may have that before anybody looks.
+func (s *Store) endJobsOfLost(ctx context.Context, tx *sql.Tx, e ending) error {
+	if !e.done {
+		return nil
+	}
+	rows, err := tx.QueryContext(ctx, s.sql(selectJobPlaces), e.policy.ID)
+	if err != nil {
+		return err
+	}
+	type placed struct {
+		job       uint64
+		partition string
+	}
+	open, err := collect(rows, func(r *sql.Rows) (p placed, err error) { return p, r.Scan(&p.job, &p.partition) })
+	if err != nil {
+		return err
+	}
+
+	for _, o := range open {
+		if why := e.lost(o.partition); why != "" {
+			if err := s.endJob(ctx, tx, o.job, JobCancelled, "the table was changed: "+why); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lost says why a partition has none of the rows that it had; empty if it may have them.
+func (e ending) lost(partition string) string {
+	was, _ := e.policy.Stage.Identity.At(partition)
+	is, there := e.seen.Incarnation.At(partition)
+	switch {
+	case partition == "" || len(e.seen.Incarnation) == 0:
+		return ""
+	case !there:
+		return "partition " + partition + " is gone"
+	case e.policy.Stage.Clears && (was.TableID == 0 || was.TableID != is.TableID):
+		return "partition " + partition + " was emptied"
+	default:
+		return ""
+	}
 }
 
 // goesOn reports whether the policy deletes the rows that it deleted before, whatever their column and key are

@@ -151,6 +151,13 @@ func imports(a *ddl.AlterTable) string {
 	return ""
 }
 
+// clears reports whether a statement takes all rows out of partitions.
+func clears(a *ddl.AlterTable) bool {
+	return slices.ContainsFunc(a.Specs, func(s ddl.Spec) bool {
+		return s.Change == ddl.TruncatePartition || s.Change == ddl.DropPartition
+	})
+}
+
 // alterBoth is an ALTER that changes the table itself, while the table has a policy, gets one or
 // loses it.
 func (q *request) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalog.Table, p *catalog.Policy,
@@ -161,7 +168,8 @@ func (q *request) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalo
 	}
 
 	intent := catalog.Intent{
-		Kind: catalog.IntentAlter, Table: table, Remove: removes(a), Imports: imports(a), Base: baseOf(p),
+		Kind: catalog.IntentAlter, Table: table, Remove: removes(a), Imports: imports(a), Clears: clears(a),
+		Base: baseOf(p),
 	}
 	if !intent.Remove && (p != nil || a.Clause != nil) {
 		rule, err := q.ruleFor(ctx, a, table, p)
