@@ -8,6 +8,14 @@ func Quote(name string) string {
 	return "`" + strings.ReplaceAll(name, "`", "``") + "`"
 }
 
+// Unquote undoes Quote; what is not quoted stays as it is.
+func Unquote(quoted string) string {
+	if len(quoted) < 2 || quoted[0] != '`' {
+		return quoted
+	}
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], "``", "`")
+}
+
 // QuoteTable writes a qualified table name. An empty schema is left out.
 func QuoteTable(schema, table string) string {
 	if schema == "" {

@@ -38,10 +38,34 @@ func (a Shape) Column(name string) string { return columnLine(a.lines(), a.quote
 
 // Redates reports whether a column has other dates in b, where it may have another name, than the server read in a:
 // between TIMESTAMP and the other types dates are converted by the zone of whoever alters the table, and DATE
-// drops the time. A DATE becomes the midnight that it was.
+// drops the time. A DATE becomes the midnight that it was. One that is computed has the dates that are made of other
+// columns: a server computes it anew with them.
 func (a Shape) Redates(b Shape, was, is string) bool {
 	from, to := a.dataType(was), b.dataType(is)
-	return from != to && from != "" && to != "" && (from != "date" || to != "datetime")
+	return from != to && from != "" && to != "" && (from != "date" || to != "datetime") ||
+		!a.computesAlike(b, was, is, nil)
+}
+
+// computesAlike reports whether a column is not computed, or of the same columns in the same way, each of which holds
+// what it held. Of one that is computed no longer, the server keeps what it was.
+func (a Shape) computesAlike(b Shape, was, is string, above []string) bool {
+	from, to := parseColumn(a.Column(was)).expression, parseColumn(b.Column(is)).expression
+	if from == "" || to == "" || slices.Contains(above, was) {
+		return true
+	}
+
+	before, rest := ddl.ColumnsIn(from, a.names())
+	after, now := ddl.ColumnsIn(to, b.names())
+	if rest != now || len(before) != len(after) {
+		return false
+	}
+	for n, base := range before {
+		x, y := parseColumn(a.Column(base)), parseColumn(b.Column(after[n]))
+		if !wider(x, y, false) || !a.computesAlike(b, base, after[n], append(above, was)) {
+			return false
+		}
+	}
+	return true
 }
 
 // dataType is the first word of a column's type.
@@ -50,6 +74,15 @@ func (a Shape) dataType(column string) string {
 	kind, _, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, columnName(line))), " ")
 	kind, _, _ = strings.Cut(kind, "(")
 	return strings.ToLower(kind)
+}
+
+// names are those of all columns.
+func (a Shape) names() []string {
+	all := namesOf(a.lines())
+	for i, quoted := range all {
+		all[i] = ddl.Unquote(quoted)
+	}
+	return all
 }
 
 // quoted returns a column's quoted name as the table spells it.

@@ -176,10 +176,13 @@ func (q *request) alterBoth(ctx context.Context, a *ddl.AlterTable, table catalo
 		if err == nil {
 			err = q.checkView(ctx, table, a.Clause, &rule)
 		}
+		if err == nil && p != nil {
+			intent.Redates, err = q.redates(ctx, a, table, p.Rule.Column, rule.Column)
+		}
 		if err != nil {
 			return declaredWithout(err)
 		}
-		intent.Rule, intent.Redates = &rule, p != nil && redates(a.Specs, p.Rule.Column, rule.Column)
+		intent.Rule = &rule
 	}
 
 	if a.Clause != nil {

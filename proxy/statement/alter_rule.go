@@ -135,14 +135,53 @@ func columnAfter(column string, specs []ddl.Spec, same func(a, b string) bool) (
 	return column, nil
 }
 
+// redates is that of the table's layout before the statement.
+func (q *request) redates(
+	ctx context.Context, a *ddl.AlterTable, table catalog.Table, was, is string,
+) (bool, error) {
+	l, err := q.layoutOf(ctx, table)
+	return err == nil && l.redates(a.Specs, was, is), err
+}
+
 // redates reports whether the TTL column gets dates that nobody has looked at: it is another column
-// than before, although the name may be the same, or it gets another expression.
-func redates(specs []ddl.Spec, was, is string) bool {
+// than before, although the name may be the same, it gets another expression, or another column has the name of one
+// that it is computed from. Whether such a one is of another type, the table shows.
+func (l *layout) redates(specs []ddl.Spec, was, is string) bool {
 	column, refused := columnAfter(was, specs, strings.EqualFold)
 	if refused != nil || !ddl.SameName(column, is) {
 		return true
 	}
+	bases := l.bases(was, nil)
+	among := func(name string) bool {
+		return slices.ContainsFunc(bases, func(base string) bool { return l.same(base, name) })
+	}
 	return slices.ContainsFunc(specs, func(s ddl.Spec) bool {
-		return strings.EqualFold(s.NewColumn.Name, is) && s.NewColumn.Expression != ""
+		computed := s.NewColumn.Expression != ""
+		switch name := s.NewColumn.Name; {
+		case strings.EqualFold(name, is) && computed:
+			return true
+		case s.Change == ddl.DropColumn:
+			return among(s.Column)
+		case s.Column == "":
+			return false // what has a name already, the server does not add
+		default:
+			return among(name) && (computed || !l.same(s.Column, name))
+		}
 	})
+}
+
+// bases are the columns that a column is computed from, and those that these are.
+func (l *layout) bases(column string, found []string) []string {
+	c, _ := l.column(column)
+	all := make([]string, len(l.columns))
+	for i, c := range l.columns {
+		all[i] = c.Name
+	}
+	names, _ := ddl.ColumnsIn(c.Expression, all)
+	for _, name := range names {
+		if !slices.Contains(found, name) {
+			found = l.bases(name, append(found, name))
+		}
+	}
+	return found
 }
