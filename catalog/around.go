@@ -18,7 +18,7 @@ import (
 // with rows it waits until somebody has looked.
 
 // compare is Compare, with a look at what is new, under the setting: with ttl_around = 'disarm' a
-// table that is not quite the same counts as another one.
+// table that is not quite the same counts as another one. Partitions that are new are looked at in any case.
 func (s *Store) compare(
 	ctx context.Context, p Policy, known tables.Incarnation, seen tables.Seen,
 ) (tables.Comparison, error) {
@@ -32,10 +32,12 @@ func (s *Store) compare(
 		return c, err
 	}
 
-	if values[setting.Around] != setting.AroundFollow || known.AtFirstSight() {
-		if c.How > tables.Changed {
-			c.How = tables.Stranger
-		}
+	strict := values[setting.Around] != setting.AroundFollow || known.AtFirstSight()
+	switch {
+	case strict && c.How > tables.Changed:
+		c.How = tables.Stranger
+		return c, nil
+	case known.AtFirstSight():
 		return c, nil
 	}
 

@@ -2,9 +2,11 @@ package catalog
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 )
 
@@ -113,6 +115,53 @@ func TestEmptyIsTheVeryTable(t *testing.T) {
 		b.exec(t, "RENAME TABLE user.a TO user.gone, user.other TO user.a")
 		if empty, err := ask(); !errors.Is(err, errRestless) {
 			t.Errorf("got %v, %v of a table in its place, want no answer", empty, err)
+		}
+	})
+}
+
+// TestNewPartitionsWithRowsAreHeld: whatever else has become of the table, and whoever looks first, a partition that
+// was made around the proxy and has rows waits for a person, and one without rows does not.
+func TestNewPartitionsWithRowsAreHeld(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		lookers := map[string]func(*testing.T, Policy){
+			"recognize": func(t *testing.T, p Policy) {
+				t.Helper()
+				if _, _, err := b.Recognize(t.Context(), "node", p); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"declare": func(t *testing.T, p Policy) { t.Helper(); b.declare(t, p.Table) },
+			"stage": func(t *testing.T, p Policy) {
+				t.Helper()
+				if err := b.stage(t, Intent{Kind: IntentAlter, Table: p.Table}).Commit(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			},
+		}
+		for around, befores := range map[string][]string{
+			setting.AroundFollow: {"COMMENT 'of last year'", "ADD COLUMN x INT"},
+			"disarm":             {"COMMENT 'of last year'"},
+		} {
+			if err := b.Set(t.Context(), "dba", map[string]string{setting.Around: around}); err != nil {
+				t.Fatal(err)
+			}
+			for n, before := range befores {
+				for looker, look := range lookers {
+					name := fmt.Sprint(around, n, looker)
+					b.exec(t, "CREATE TABLE user."+name+" (id INT PRIMARY KEY, at DATETIME)"+
+						" PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20))")
+					b.exec(t, "INSERT INTO user."+name+" VALUES (1, NOW())")
+					p := b.declare(t, b.named(name))
+
+					b.exec(t, "ALTER TABLE user."+name+" "+before)
+					b.exec(t, "ALTER TABLE user."+name+" ADD PARTITION (PARTITION p2 VALUES LESS THAN (30), "+
+						"PARTITION p3 VALUES LESS THAN (40))")
+					b.exec(t, "INSERT INTO user."+name+" (id, at) VALUES (25, '2019-01-01')")
+					look(t, p)
+					t.Run(name, func(t *testing.T) { b.wantHeld(t, p, "p2") })
+				}
+			}
 		}
 	})
 }
