@@ -76,11 +76,15 @@ func (c compared) altered() bool { return c.known.AlteredTo(c.seen.Incarnation) 
 // in the way.
 const lookFor = 5 * time.Second
 
-// emptyAmong returns which of the places in doubt have no rows. If all have to be empty, it stops
-// at the first that is not.
+// emptyAmong returns which of the places in doubt have no rows. Where all have to be empty, it stops
+// once one is not.
 func (s *Store) emptyAmong(ctx context.Context, t Table, c tables.Comparison) (empty []int, err error) {
 	err = s.briefly(ctx, func(ctx context.Context, conn *sql.Conn) error {
-		for _, at := range c.Doubted() {
+		for n, at := range c.Doubted() {
+			if len(empty) < n && !c.Alone(at) {
+				break
+			}
+
 			none, err := s.isEmpty(ctx, conn, t, c.Now.Table(), c.Now[at])
 			if err != nil {
 				return err
@@ -88,8 +92,6 @@ func (s *Store) emptyAmong(ctx context.Context, t Table, c tables.Comparison) (e
 
 			if none {
 				empty = append(empty, at)
-			} else if c.How == tables.Unsure {
-				break
 			}
 		}
 		return nil

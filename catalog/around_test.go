@@ -140,7 +140,7 @@ func TestNewPartitionsWithRowsAreHeld(t *testing.T) {
 			},
 		}
 		for around, befores := range map[string][]string{
-			setting.AroundFollow: {"COMMENT 'of last year'", "ADD COLUMN x INT"},
+			setting.AroundFollow: {"COMMENT 'of last year'", "ADD COLUMN x INT", "ADD COLUMN was DATETIME"},
 			"disarm":             {"COMMENT 'of last year'"},
 		} {
 			if err := b.Set(t.Context(), "dba", map[string]string{setting.Around: around}); err != nil {

@@ -147,23 +147,27 @@ func keepHeld(known, now Incarnation) Incarnation {
 	return known.SpreadHolds(out)
 }
 
-// Doubted are the places whose rows decide: the new ones, or all of a table that may be another.
+// Doubted are the places whose rows decide: the new ones, and then all others of a table that may be another.
 func (c Comparison) Doubted() []int {
-	if c.How == Unsure {
-		return c.Now.withID()
+	if c.How != Unsure {
+		return c.fresh
 	}
-	return c.fresh
+	others := slices.DeleteFunc(c.Now.withID(), func(at int) bool { return slices.Contains(c.fresh, at) })
+	return slices.Concat(c.fresh, others)
 }
+
+// Alone reports whether a place that has rows is held by itself, whatever becomes of the others.
+func (c Comparison) Alone(at int) bool { return !c.anew && slices.Contains(c.fresh, at) }
 
 // LookedInto is the comparison once it is known which of the places in doubt are empty. Where there
 // are no rows, there is nothing to hold.
 func (c Comparison) LookedInto(known Incarnation, empty []int) Comparison {
 	c.empty = empty
-	if c.How == Unsure && len(c.empty) < len(c.Doubted()) {
-		return c
-	}
-	if c.How == Unsure {
+	switch {
+	case c.How == Unsure && len(c.empty) == len(c.Doubted()):
 		c.How, c.Why = Grown, joinWords(c.Why, "it is empty")
+	case c.anew:
+		return c
 	}
 
 	c.Now = slices.Clone(c.Now)
