@@ -165,3 +165,54 @@ func TestNewPartitionsWithRowsAreHeld(t *testing.T) {
 		}
 	})
 }
+
+// TestColumnsBehindTheTTLColumnAreReplaced: a younger column that takes the name of one from which the TTL column is
+// computed gives each row another date, and no look at the table shows it: the column that is new beside it does.
+func TestColumnsBehindTheTTLColumnAreReplaced(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		for name, c := range map[string]struct {
+			base, young, middle, at string
+		}{
+			"seconds": {
+				base: "INT", young: "INT DEFAULT 1000000000",
+				at: "DATETIME AS ('1970-01-01' + INTERVAL base SECOND) VIRTUAL",
+			},
+			"days": {base: "DATE", young: "DATE DEFAULT '2001-01-01'", at: "DATETIME AS (base + INTERVAL 1 DAY) VIRTUAL"},
+			"chain": {
+				base: "INT", young: "INT DEFAULT 1000", middle: "DATE AS ('2020-01-01' + INTERVAL base DAY) VIRTUAL",
+				at: "DATETIME AS (middle + INTERVAL 1 DAY) VIRTUAL",
+			},
+		} {
+			middle, dropped, again := "", "DROP COLUMN at", "ADD COLUMN at "+c.at+" AFTER was"
+			if c.middle != "" {
+				middle, dropped = ", middle "+c.middle, dropped+", DROP COLUMN middle"
+				again += ", ADD COLUMN middle " + c.middle + " AFTER was"
+			}
+			table := b.named(name)
+			b.exec(t, "CREATE TABLE user."+name+" (id INT PRIMARY KEY, base "+c.base+middle+", at "+c.at+")")
+			b.exec(t, "INSERT INTO user."+name+" (id, base) VALUES (1, NULL)")
+			p := b.declare(t, table)
+
+			b.exec(t, "ALTER TABLE user."+name+" ADD COLUMN note VARCHAR(9)")
+			if _, why, err := b.Recognize(t.Context(), "node", p); err != nil || why == "" {
+				t.Fatalf("%s: got %q, %v of a column that is none of them", name, why, err)
+			}
+			p, err := b.Policy(t.Context(), table)
+			if err != nil || p.Approval.Required {
+				t.Errorf("%s: got %v, %+v, want no wait for a column that is none of them", name, err, p.Approval)
+			}
+
+			b.exec(t, "ALTER TABLE user."+name+" "+dropped)
+			b.exec(t, "ALTER TABLE user."+name+" RENAME COLUMN base TO was, ADD COLUMN base "+c.young+" AFTER id")
+			b.exec(t, "ALTER TABLE user."+name+" "+again)
+			known, why, err := b.Recognize(t.Context(), "node", p)
+			if err != nil || len(known) != 1 {
+				t.Errorf("%s: got %+v, %q, %v, want the table", name, known, why, err)
+			}
+			if p, err = b.Policy(t.Context(), table); err != nil || !p.Armed() || !p.Approval.Required {
+				t.Errorf("%s: got %+v, %v, want it to wait for approval", name, p, err)
+			}
+		}
+	})
+}

@@ -68,6 +68,18 @@ func (a Shape) computesAlike(b Shape, was, is string, above []string) bool {
 	return true
 }
 
+// basis are a column, those that it is computed from, and those that these are.
+func (a Shape) basis(column string, found []string) []string {
+	found = append(found, column)
+	names, _ := ddl.ColumnsIn(parseColumn(a.Column(column)).expression, a.names())
+	for _, name := range names {
+		if !slices.Contains(found, name) {
+			found = a.basis(name, found)
+		}
+	}
+	return found
+}
+
 // dataType is the first word of a column's type.
 func (a Shape) dataType(column string) string {
 	line := a.Column(column)

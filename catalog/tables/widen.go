@@ -13,7 +13,8 @@ import (
 // must be there in their order, and each must hold every value that it could hold.
 //
 // A new column of the TTL column's type may be that column under another name, whose own name a
-// younger one has taken: no server shows that, if only names were changed.
+// younger one has taken: no server shows that, if only names were changed. The same goes for those that the TTL
+// column is computed from.
 func (a Shape) outgrown(b Shape, column string) (Resemblance, string) {
 	why := a.Difference(b)
 	if why == "" {
@@ -39,15 +40,23 @@ func (a Shape) outgrown(b Shape, column string) (Resemblance, string) {
 		}
 	}
 
-	for _, line := range is {
-		added := columnLine(was, columnName(line)) == ""
-		if added && parseColumn(line).kind == parseColumn(ttl).kind {
-			return Unsure, joinWords(why,
-				fmt.Sprintf("%s may be %s under another name", columnName(line), columnName(ttl)))
+	for _, name := range a.basis(column, nil) {
+		dated := a.Column(name)
+		for _, line := range is {
+			added := columnLine(was, columnName(line)) == ""
+			if added && mayHaveBeen(parseColumn(dated), parseColumn(line)) {
+				return Unsure, joinWords(why,
+					fmt.Sprintf("%s may be %s under another name", columnName(line), columnName(dated)))
+			}
 		}
 	}
 
 	return Grown, why
+}
+
+// mayHaveBeen reports whether a new column may be one that was there, under another name.
+func mayHaveBeen(was, added columnType) bool {
+	return was.kind == added.kind || wider(was, added, false)
 }
 
 const otherOrder = "the columns are in another order, as after a swap of names"

@@ -47,6 +47,22 @@ func TestOutgrown(t *testing.T) {
 		}
 	}
 
+	const computed, half = "`at` datetime AS (`half` + interval 1 day)", "`half` date AS (from_unixtime(`n`))"
+	for line, want := range map[string]Resemblance{
+		"`was` int(11) unsigned":    Unsure,
+		"`was` bigint(20) unsigned": Unsure,
+		"`was` bigint(20)":          Unsure,
+		"`was` date":                Unsure,
+		"`was` datetime":            Unsure,
+		"`was` smallint(6)":         Grown,
+		"`was` varchar(50)":         Grown,
+	} {
+		was, is := shape(id, note, n, half, computed), shape(id, note, n, line, half, computed)
+		if how, why := was.outgrown(is, "at"); how != want {
+			t.Errorf("%s beside a column that is computed: got %v, %q, want %v", line, how, why, want)
+		}
+	}
+
 	if how, why := shape(id, "`at` datetime AS (`a`)").outgrown(shape(id, "`at` datetime AS (`b`)"),
 		"at"); how != Stranger {
 		t.Errorf("computed otherwise: got %v, %q", how, why)
