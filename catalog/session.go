@@ -14,12 +14,12 @@ import (
 const SessionAge = time.Minute
 
 // pins take away from a session of ours what an administrator may have set for everybody else's, or
-// an init_connect has done: whatever decides which rows a statement sees, what a value means,
-// whether a write is let through, and when it is committed. SET x = DEFAULT would be the server's
-// global value, so each is written out, but for timestamp, which has none. Accounts need no right
-// to set them. A version comment holds what only one flavour knows: MariaDB skips those of MySQL,
-// and to MySQL those of MariaDB are comments. MySQL's hypergraph optimizer explains no plan in the
-// form that the engine reads.
+// an init_connect has done: whatever decides which rows a statement sees, what a value means, how
+// the server prints what a column is computed from, whether a write is let through, and when it is
+// committed. SET x = DEFAULT would be the server's global value, so each is written out, but for
+// timestamp, which has none. Accounts need no right to set them. A version comment holds what only
+// one flavour knows: MariaDB skips those of MySQL, and to MySQL those of MariaDB are comments.
+// MySQL's hypergraph optimizer explains no plan in the form that the engine reads.
 //
 // TestSessionsAreTheSameWhateverTheServerSays looks at every variable there is: what is not set
 // here or by the engine must be named there, with the reason why it changes nothing.
@@ -31,7 +31,7 @@ var pins = []string{
  unique_checks = 1,
  sql_select_limit = 18446744073709551615, sql_big_selects = 1, sql_safe_updates = 0, sql_auto_is_null = 0,
  max_sort_length = 1024, group_concat_max_len = 1048576, div_precision_increment = 4, default_week_format = 0,
- lc_time_names = 'en_US'
+ lc_time_names = 'en_US', sql_quote_show_create = 1
  /*M!100600 , alter_algorithm = 'DEFAULT', max_statement_time = 0, check_constraint_checks = 1, sql_if_exists = 0,
  old_mode = '',
  default_regex_flags = '', query_cache_type = 0 */

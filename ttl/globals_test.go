@@ -17,8 +17,8 @@ import (
 
 // TestSessionsAreTheSameWhateverTheServerSays sets every variable that sessions begin with, on a
 // server of its own, as low and as high as it goes, and an init_connect that does its worst. Our
-// sessions are as before but for the variables of reachesUs, and a whole job deletes the rows that
-// are due and no others.
+// sessions are as before but for the variables of reachesUs, a table looks the same to them, and a whole job deletes
+// the rows that are due and no others.
 func TestSessionsAreTheSameWhateverTheServerSays(t *testing.T) {
 	for _, flavour := range mysqltest.Flavours {
 		t.Run(string(flavour), func(t *testing.T) {
@@ -36,6 +36,7 @@ func TestSessionsAreTheSameWhateverTheServerSays(t *testing.T) {
 				"SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, REFERENCES, CREATE VIEW, SHOW VIEW, "+
 					"PROCESS ON *.*", monitor)
 			names, before := sessionGlobals(t, root), ourSessions(t, cfg)
+			f, p := computedBefore(t, cfg)
 			for _, level := range []string{"low", "high"} {
 				t.Run(level, func(t *testing.T) {
 					for _, name := range append(names, "init_connect") {
@@ -54,11 +55,25 @@ func TestSessionsAreTheSameWhateverTheServerSays(t *testing.T) {
 						ttltest.ReadsTheServersClock(t, name, session)
 					}
 
+					if _, why, err := f.at(utc("05-10 12:00:00")).engine.store.Recognize(t.Context(), "test", p); why != "" ||
+						err != nil {
+						t.Errorf("the table looks different: got %q, %v", why, err)
+					}
+
 					deletesWhatIsDue(t, cfg)
 				})
 			}
 		})
 	}
+}
+
+// computedBefore is a policy on a column that is computed from another.
+func computedBefore(t *testing.T, cfg *mysql.Config) (*fixture, catalog.Policy) {
+	t.Helper()
+	f := &fixture{ttltest.NewMigratedBed(t, cfg, 0)}
+	f.Exec(f.In("CREATE TABLE {t}.t (id INT PRIMARY KEY, base DATETIME, " +
+		"made DATETIME AS (IF(base < '2020-01-01', NULL, base) + INTERVAL 1 DAY) VIRTUAL)"))
+	return f, f.at(utc("05-10 12:00:00")).declare("UTC", "1h", nil)
 }
 
 // deletesWhatIsDue runs a job from its declaration to its end.
@@ -245,7 +260,7 @@ var reachesUs = because(map[string]string{
 		optimizer_trace_features optimizer_trace_limit optimizer_trace_max_mem_size optimizer_trace_offset
 		profiling profiling_history_size progress_report_time session_track_gtids session_track_schema
 		session_track_state_change session_track_system_variables session_track_transaction_info slow_query_log
-		sql_log_off sql_notes sql_quote_show_create sql_warnings gtid_domain_id server_id
+		sql_log_off sql_notes sql_warnings gtid_domain_id server_id
 		global_connection_memory_tracking enable_secondary_engine_statistics print_identified_with_as_hex
 		show_create_table_verbosity terminology_use_previous`,
 	"asked for by the engine before anything is deleted, which waits": `binlog_format`,
