@@ -41,8 +41,8 @@ func (s *Store) SizeOf(t Table, partition string) string {
 }
 
 // innodbIDs returns InnoDB's ids by what it calls the partition, in lower case; "" is a table
-// without partitions. There are several where it has subpartitions; none without PROCESS, or in a
-// tablespace that tables share on MySQL.
+// without partitions. There are several where it has subpartitions; none in a tablespace that tables
+// share on MySQL. Without PROCESS it returns nil.
 func (s *Store) innodbIDs(ctx context.Context, conn *sql.Conn, t Table) (map[string][]uint64, error) {
 	name := s.innodbName(t, "")
 	query := fmt.Sprintf(selectIDsMySQL, name, "CONCAT("+name+", '#p#')", "CONCAT("+name+", '#p$')")

@@ -126,3 +126,26 @@ func TestSharedTablespaceHasNoIDs(t *testing.T) {
 		}
 	})
 }
+
+// TestWithoutIDsItIsSaidWhy: a policy whose table has no id any more, where ids can be read, is disarmed for what that
+// comes from, and not for a right that nobody lacks.
+func TestWithoutIDsItIsSaidWhy(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		cases := map[string]string{"ENGINE = MyISAM": "its engine is MyISAM, not InnoDB"}
+		if !b.Server().MariaDB { // which has ids of tables
+			cases["TABLESPACE = innodb_system"] = "innodb_file_per_table"
+		}
+		for option, want := range cases {
+			name := strings.ToLower(strings.Fields(option)[0]) + "s"
+			p := b.declare(t, b.table(t, name))
+			b.exec(t, "UPDATE {policy_identity} SET create_time = create_time - INTERVAL 1 SECOND")
+			b.exec(t, "ALTER TABLE user."+name+" "+option)
+			_, why, err := b.Recognize(t.Context(), "node", p)
+			if err != nil || !strings.Contains(why, want) || strings.Contains(why, "PROCESS") {
+				t.Errorf("%s: got %q, %v, want %q", option, why, err, want)
+			}
+			b.wantState(t, name, PolicyDisarmed)
+		}
+	})
+}

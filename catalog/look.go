@@ -48,7 +48,7 @@ func (s *Store) lookOn(ctx context.Context, conn *sql.Conn, t Table) (tables.See
 
 func (s *Store) look(ctx context.Context, conn *sql.Conn, t Table) (tables.Seen, error) {
 	o, err := s.outside(ctx, conn, t)
-	seen := tables.Seen{Server: o.server, Exists: o.exists, TableRows: o.rows}
+	seen := tables.Seen{Server: o.server, Exists: o.exists, TableRows: o.rows, Engine: o.engine}
 	if err != nil || !seen.Exists {
 		return seen, err
 	}
@@ -61,6 +61,7 @@ func (s *Store) look(ctx context.Context, conn *sql.Conn, t Table) (tables.Seen,
 		return seen, err
 	}
 
+	seen.IDsRead = ids != nil
 	seen.Add("", o.created, ids[""])
 	err = s.addPartitions(ctx, conn, t, ids, &seen)
 	return seen, err
@@ -72,13 +73,16 @@ type outside struct {
 	exists  bool
 	created time.Time
 	rows    uint64
+	engine  string
 }
 
 func (s *Store) outside(ctx context.Context, conn *sql.Conn, t Table) (o outside, err error) {
 	var at sql.Null[time.Time]
 	var rows sql.Null[uint64]
-	err = conn.QueryRowContext(ctx, s.sql(selectOutside), t.Schema, t.Name).Scan(&o.server, &o.exists, &at, &rows)
-	o.created, o.rows = at.V, rows.V
+	var engine sql.Null[string]
+	err = conn.QueryRowContext(ctx, s.sql(selectOutside), t.Schema, t.Name).
+		Scan(&o.server, &o.exists, &at, &rows, &engine)
+	o.created, o.rows, o.engine = at.V, rows.V, engine.V
 	return o, err
 }
 

@@ -10,7 +10,8 @@ import (
 const (
 	// One row in any case, without a join: in the condition of a join the constants would not keep
 	// MariaDB from opening every table.
-	selectOutside = `SELECT {server-key}, COUNT(*) > 0, MAX(create_time), MAX(table_rows) FROM information_schema.tables
+	selectOutside = `SELECT {server-key}, COUNT(*) > 0, MAX(create_time), MAX(table_rows), MAX(engine)
+ FROM information_schema.tables
  WHERE table_schema = ? AND table_name = ? AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')`
 	selectShapeColumns = `SELECT ` + shapeColumn + ` FROM information_schema.columns WHERE table_schema = ?
  AND table_name = ? ORDER BY ordinal_position`

@@ -199,7 +199,9 @@ func idsAfter(was, is tables.Seen) string {
 	}
 
 	switch {
-	case kept == 0 && len(after) > 0:
+	case len(after) == 0:
+		return "no id"
+	case kept == 0:
 		return "new " + noun
 	case moved > 0:
 		return "other " + noun

@@ -45,7 +45,7 @@ func Compare(declared Shape, column string, known Incarnation, seen Seen) Compar
 		return Comparison{How: Changed, Now: seen.Incarnation}
 	}
 
-	if anew, sure := replaced(known, seen.Incarnation); anew != "" {
+	if anew, sure := replaced(known, seen); anew != "" {
 		c := Comparison{How: Stranger, Why: joinWords(anew, why), anew: true}
 		if sure {
 			c.How, c.Now, c.fresh = Unsure, keepHeld(known, seen.Incarnation), seen.Incarnation.withID()
@@ -73,7 +73,8 @@ func joinWords(all ...string) string {
 // Only ids tell: what was not known then, and is now, may belong to any table. If they cannot be
 // read, nothing is deleted (IdentityCondition); the time, which has whole seconds and can be
 // chosen, then at least shows most of what has happened. It is sure where ids were compared.
-func replaced(known, now Incarnation) (why string, sure bool) {
+func replaced(known Incarnation, seen Seen) (why string, sure bool) {
+	now := seen.Incarnation
 	sure = known.HasID() && now.HasID()
 	switch before, after := known.Table(), now.Table(); {
 	case known.Partitioned() && !now.Partitioned():
@@ -85,9 +86,8 @@ func replaced(known, now Incarnation) (why string, sure bool) {
 	case !now.HasID() && before.CreateTime.Equal(after.CreateTime):
 		return "", sure
 	case !now.HasID():
-		return fmt.Sprintf("the table was altered or replaced outside ttlproxy (created %s, was %s), and its InnoDB "+
-			"table id cannot be compared: "+
-			"GRANT PROCESS makes it visible", moment(after.CreateTime), moment(before.CreateTime)), sure
+		return fmt.Sprintf("the table was altered or replaced outside ttlproxy (created %s, was %s), and %s",
+			moment(after.CreateTime), moment(before.CreateTime), seen.withoutID()), sure
 	case !known.HasID():
 		return "InnoDB's table id, which tells the table from another that took its name, could not be read before " +
 			"and can be now: " +
@@ -98,6 +98,19 @@ func replaced(known, now Incarnation) (why string, sure bool) {
 	default:
 		return fmt.Sprintf("the table was rebuilt or replaced outside ttlproxy (InnoDB table id was %d, is %d)",
 			before.TableID, after.TableID), sure
+	}
+}
+
+// withoutID says why there is no id to tell a table by.
+func (s Seen) withoutID() string {
+	switch {
+	case s.Engine != "" && s.Engine != innodb:
+		return "its engine is " + s.Engine + ", not InnoDB: no id tells whether it is the same"
+	case s.IDsRead:
+		return "no InnoDB table id tells whether it is the same, in a tablespace that it shares: " +
+			"ALTER TABLE … TABLESPACE = innodb_file_per_table gives it one"
+	default:
+		return "its InnoDB table id cannot be compared: GRANT PROCESS makes it visible"
 	}
 }
 

@@ -123,11 +123,14 @@ func (f *Facts) Unfit() string {
 		return "the table is a system versioned one: deleted rows would stay as history"
 	case f.Type != baseTable:
 		return "it is a " + strings.ToLower(f.Type) + ", not a table with rows of its own"
-	case f.Engine != "InnoDB":
+	case f.Engine != innodb:
 		return "the table's engine is " + f.Engine + ", not InnoDB: a batch could not be rolled back"
 	}
 	return ""
 }
+
+// innodb is the engine that can roll a batch back, and gives tables ids.
+const innodb = "InnoDB"
 
 // The TABLE_TYPE of ordinary tables, and of MariaDB's that keep deleted rows.
 const (

@@ -29,7 +29,9 @@ type Seen struct {
 	// TableRows is the optimizer's guess.
 	TableRows uint64
 
-	IDs [][]uint64 // InnoDB's, of each place of Incarnation
+	IDs     [][]uint64 // InnoDB's, of each place of Incarnation
+	IDsRead bool       // they can be read here, so that a place without has none
+	Engine  string     // empty where the server does not tell
 }
 
 // Add adds the table, or a partition of it.
