@@ -708,30 +708,28 @@ func (f *fixture) rowsRead() int {
 	return n
 }
 
-// TestColumnReplacedInPlace: a column that is dropped and made again keeps the table, its id and
-// its columns as they were. The brake looks at what it holds now, also in the middle of a job.
+// TestColumnReplacedInPlace: a column that is dropped and made again, or trades its name with another, keeps the table,
+// its id and its columns as they were. The brake looks at what it holds now, also in the middle of a job.
 func TestColumnReplacedInPlace(t *testing.T) {
 	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
-		replace := func(f *fixture) {
-			f.Exec("ALTER TABLE " + f.Schema +
-				".t DROP COLUMN made, ADD COLUMN made DATETIME DEFAULT '2020-01-01' AFTER id")
-		}
+		const again = "DROP COLUMN made, ADD COLUMN made DATETIME DEFAULT '2020-01-01' AFTER id"
+		replace := func(f *fixture, how string) { f.Exec("ALTER TABLE " + f.Schema + ".t " + how) }
 		braked := func(f *fixture) func() bool {
 			return func() bool {
 				return f.Text("SELECT COALESCE(MAX(state), '') FROM "+f.Schema+"_c.job") == "needs approval"
 			}
 		}
 
-		betweenJobs := func(t *testing.T, partitions string) {
+		betweenJobs := func(t *testing.T, before, how string) {
 			f := newBrakedFixture(t, cfg, 0)
 			f.Fill("t", 4000)
-			f.Exec("ALTER TABLE " + f.Schema + ".t " + partitions)
+			f.Exec("ALTER TABLE " + f.Schema + ".t " + before)
 			f.Declare("t")
 			stop := f.run(nil)
 			f.Wait("the expired rows to go", func() bool { return f.Rows("t") == "2000" })
 			stop()
-			replace(f)
+			replace(f, how)
 			defer f.run(nil)()
 
 			f.Wait("the next job to be braked", braked(f))
@@ -740,10 +738,19 @@ func TestColumnReplacedInPlace(t *testing.T) {
 			}
 		}
 
-		t.Run("between jobs", func(t *testing.T) { betweenJobs(t, "COMMENT ''") })
+		t.Run("between jobs", func(t *testing.T) { betweenJobs(t, "COMMENT ''", again) })
 		t.Run("of partitions", func(t *testing.T) {
-			betweenJobs(t,
-				"PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (2000), PARTITION p1 VALUES LESS THAN MAXVALUE)")
+			betweenJobs(t, "PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (2000), "+
+				"PARTITION p1 VALUES LESS THAN MAXVALUE)", again)
+		})
+
+		const beside = "ADD COLUMN changed DATETIME DEFAULT '2020-01-01' AFTER made"
+		t.Run("trading names", func(t *testing.T) {
+			betweenJobs(t, beside, "CHANGE changed made DATETIME AFTER id, CHANGE made changed DATETIME AFTER made")
+		})
+		t.Run("in place of another", func(t *testing.T) {
+			betweenJobs(t, beside, "DROP COLUMN changed, RENAME COLUMN made TO changed, "+
+				"ADD COLUMN made DATETIME DEFAULT '2020-01-01' AFTER id")
 		})
 		t.Run("in a job", func(t *testing.T) {
 			f := newBrakedFixture(t, cfg, 0)
@@ -754,7 +761,7 @@ func TestColumnReplacedInPlace(t *testing.T) {
 			defer f.run(func(c *Config) {
 				c.beforePacket = func() {
 					if packets.Add(1) == 3 {
-						replace(f)
+						replace(f, again)
 						left.Store(f.Rows("t"))
 					}
 				}
