@@ -206,6 +206,10 @@ func (a *aside) judge(ctx context.Context, p catalog.Policy, d catalog.Departure
 	if c.last, err = a.clock(ctx); err != nil || !c.whole {
 		return "", false, err
 	}
+	if c.last < c.since { // by that clock, whoever has written to it meanwhile may have done so before
+		delete(a.Counted, d.SideID)
+		return "", false, nil
+	}
 
 	a.counted = *c
 	if c.stays > 0 {
@@ -258,11 +262,11 @@ func (a *aside) clock(ctx context.Context) (now string, err error) {
 const restsFor = 10
 
 // unwritten is the condition, as SQL, that nobody has written to a table since it began to be counted, which InnoDB
-// remembers to the second.
+// remembers to the second. If its clock has been set back since, it does not tell.
 func (c *Counting) unwritten(side catalog.Table) string {
-	return fmt.Sprintf("COALESCE((SELECT MIN(update_time IS NULL OR update_time < '%s') "+
-		"FROM information_schema.tables WHERE table_schema = %s AND table_name = %s) "+
-		"AND TIMESTAMPDIFF(SECOND, '%s', SYSDATE()) BETWEEN 0 AND %d, FALSE)",
+	return fmt.Sprintf("COALESCE((SELECT MIN(update_time IS NULL OR update_time < '%[1]s') "+
+		"FROM information_schema.tables WHERE table_schema = %[2]s AND table_name = %[3]s) "+
+		"AND '%[1]s' <= '%[4]s' AND TIMESTAMPDIFF(SECOND, '%[4]s', SYSDATE()) BETWEEN 0 AND %[5]d, FALSE)",
 		c.since, tables.Literal(side.Schema), tables.Literal(side.Name), c.last, restsFor)
 }
 

@@ -25,7 +25,8 @@ func TestCountThatRested(t *testing.T) {
 		}
 
 		d := catalog.Departure{Side: catalog.Table{Schema: f.Schema, Name: "side"}, SideID: 7}
-		a := aside{session: s, Leaving: Leaving{Counted: map[uint64]*Counting{}}}
+		a := aside{session: s}
+		a.Counted = map[uint64]*Counting{}
 		ago := func(rest time.Duration) string { return time.Now().UTC().Add(-rest).Format(time.DateTime) }
 		goesOn := func(what string, want bool) {
 			t.Helper()
@@ -52,5 +53,7 @@ func TestCountThatRested(t *testing.T) {
 		begin(ago(time.Hour), ago(0))
 		f.Exec(f.In("INSERT INTO {t}.side VALUES (1)"))
 		goesOn("written to since", false)
+		begin(ago(-time.Minute), ago(0))
+		goesOn("written to since, and the clock was set back before", false)
 	})
 }
