@@ -3,6 +3,8 @@ package ttl
 import (
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
 	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
+	"github.com/ttlproxy/ttlproxy/sandbox"
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
@@ -177,6 +180,34 @@ func TestLargeAsideIsDropped(t *testing.T) {
 		f.large("ttlproxy_2_p1")
 		f.at(utc("05-12 13:00:01")).ticksUntilDropped()
 	})
+}
+
+// TestLargeAsideAgainstAnImport: rows that are imported into it when it has been counted, of which its id tells
+// nothing, and nothing that says when it was written to.
+func TestLargeAsideAgainstAnImport(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, mysqltest.Shared(t, sandbox.MySQL).Config(""), 0)
+	files := f.Text("SELECT @@datadir")
+	f.putAside()
+	if _, err := os.Stat(filepath.Join(files, f.Schema)); err != nil {
+		t.Skip("the server's files are not here")
+	}
+	f.Exec(f.In("CREATE TABLE {t}.u LIKE {t}.ttlproxy_2_p1"), f.In("INSERT INTO {t}.u VALUES (9, '2030-01-01')"))
+	f.large("ttlproxy_2_p1")
+	m, once := f.at(utc("05-12 13:00:01")), false
+	m.engine.crew.BeforePacket = func() {
+		ending := f.Number(f.In("SELECT COUNT(*) FROM {t}_c.departure WHERE partition_name = 'p1' AND state = 'ending'"))
+		if ending == 1 && !once {
+			once = true
+			f.importOver("ttlproxy_2_p1", "", "ttlproxy_2_p1", files)
+		}
+	}
+	m.pass()
+	if f.wantSides("ttlproxy_2_p1"); !once {
+		t.Error("it was never to be dropped")
+	}
+	f.at(utc("05-12 15:00:00")).pass()
+	f.wantSides("ttlproxy_2_p1")
 }
 
 // TestLargeAsideIsCountedInGoes: counting one keeps the ticker from nothing else for long, and goes on where it was.

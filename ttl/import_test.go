@@ -71,7 +71,7 @@ func TestImportAroundTheProxy(t *testing.T) {
 						t.Fatalf("the job is %q", got)
 					}
 				}
-				f.importOver(c.place, c.file, files)
+				f.importOver("t", c.place, c.file, files)
 				if c.then != nil {
 					c.then(f.at(now.Add(10 * time.Second)))
 				}
@@ -148,8 +148,8 @@ func TestRebuiltIsNotImported(t *testing.T) {
 	})
 }
 
-// importOver puts the rows of u into the place of t that has that file, around the proxy.
-func (f *fixture) importOver(place, file, files string) {
+// importOver puts the rows of u into the table, or the place in it, that has that file, around the proxy.
+func (f *fixture) importOver(table, place, file, files string) {
 	f.T.Helper()
 	conn, err := f.Admin.Conn(f.T.Context())
 	if err != nil {
@@ -163,7 +163,7 @@ func (f *fixture) importOver(place, file, files string) {
 		}
 	}
 
-	run("ALTER TABLE {t}.t DISCARD " + place + " TABLESPACE")
+	run("ALTER TABLE {t}." + table + " DISCARD " + place + " TABLESPACE")
 	run("FLUSH TABLES {t}.u FOR EXPORT")
 	for _, end := range []string{".ibd", ".cfg"} {
 		data, err := os.ReadFile(filepath.Join(files, f.Schema, "u"+end))
@@ -175,5 +175,5 @@ func (f *fixture) importOver(place, file, files string) {
 		}
 	}
 	run("UNLOCK TABLES")
-	run("ALTER TABLE {t}.t IMPORT " + place + " TABLESPACE")
+	run("ALTER TABLE {t}." + table + " IMPORT " + place + " TABLESPACE")
 }

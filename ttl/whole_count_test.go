@@ -142,7 +142,7 @@ func TestWholeAgainstAnImport(t *testing.T) {
 			m.engine.crew.BeforePacket = func() {
 				if f.Text(f.In("SELECT COUNT(*) FROM {t}_c.departure WHERE state = 'ready' AND partition_name = 'p1'")) == "1" {
 					m.engine.crew.BeforePacket = func() {}
-					f.importOver("PARTITION p1", "t#p#p1", files)
+					f.importOver("t", "PARTITION p1", "t#p#p1", files)
 				}
 			}
 			m.pass()

@@ -53,6 +53,7 @@ type Counting struct {
 	rows, stays       int64
 	whole             bool   // it is counted to its end
 	since, last       string // when that began, and Last, by the server's clock, in UTC
+	contents          string // the condition, as SQL, that nothing has been imported since
 }
 
 // Last is when the count came so far, or when it was known last that nobody has written to the table since.
@@ -83,7 +84,7 @@ func DropAside(
 		return false, store.ForgetKept(ctx, d)
 	}
 
-	a := aside{session: s, Leaving: l}
+	a := aside{session: s, Leaving: l, mariadb: store.Server().MariaDB}
 	why, judged, err := a.judge(ctx, p, d)
 	switch {
 	case err != nil || l.Stopped() != "":
@@ -171,6 +172,7 @@ type aside struct {
 	Leaving
 
 	session    *Session
+	mariadb    bool
 	statements *plan.Statements
 	counted    Counting
 	held       bool // its count, by signals or rates
@@ -247,6 +249,11 @@ func (a *aside) goOn(ctx context.Context, p catalog.Policy, d catalog.Departure)
 
 	c = &Counting{version: p.Version, settings: a.Settings, conn: a.session.conn, size: countSize(a.Target)}
 	a.Counted[d.SideID] = c
+	if !a.mariadb && a.statements.TimeIndex == "" {
+		if c.contents, err = a.session.unimported(ctx, d.SideID); err != nil {
+			return c, fmt.Errorf("read the id of %s: %w", d.Side, err)
+		}
+	}
 	c.since, err = a.clock(ctx)
 	return c, err
 }
@@ -261,13 +268,13 @@ func (a *aside) clock(ctx context.Context) (now string, err error) {
 // that were not used for longest, and then tells them no more from those to which nobody has written.
 const restsFor = 10
 
-// unwritten is the condition, as SQL, that nobody has written to a table since it began to be counted, which InnoDB
-// remembers to the second. If its clock has been set back since, it does not tell.
+// unwritten is the condition, as SQL, that nobody has written to a table, or imported another file into it, since it
+// began to be counted, which InnoDB remembers to the second. If its clock has been set back since, it does not tell.
 func (c *Counting) unwritten(side catalog.Table) string {
-	return fmt.Sprintf("COALESCE((SELECT MIN(update_time IS NULL OR update_time < '%[1]s') "+
+	return fmt.Sprintf("(COALESCE((SELECT MIN(update_time IS NULL OR update_time < '%[1]s') "+
 		"FROM information_schema.tables WHERE table_schema = %[2]s AND table_name = %[3]s) "+
-		"AND '%[1]s' <= '%[4]s' AND TIMESTAMPDIFF(SECOND, '%[4]s', SYSDATE()) BETWEEN 0 AND %[5]d, FALSE)",
-		c.since, tables.Literal(side.Schema), tables.Literal(side.Name), c.last, restsFor)
+		"AND '%[1]s' <= '%[4]s' AND TIMESTAMPDIFF(SECOND, '%[4]s', SYSDATE()) BETWEEN 0 AND %[5]d, FALSE)%[6]s)",
+		c.since, tables.Literal(side.Schema), tables.Literal(side.Name), c.last, restsFor, c.contents)
 }
 
 // still are the statements that ask once more while the table is locked, and the condition that no row has come that

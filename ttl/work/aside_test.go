@@ -7,6 +7,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/ttl/plan"
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
@@ -25,7 +26,7 @@ func TestCountThatRested(t *testing.T) {
 		}
 
 		d := catalog.Departure{Side: catalog.Table{Schema: f.Schema, Name: "side"}, SideID: 7}
-		a := aside{session: s}
+		a := aside{session: s, statements: &plan.Statements{}, mariadb: f.Store.Server().MariaDB}
 		a.Counted = map[uint64]*Counting{}
 		ago := func(rest time.Duration) string { return time.Now().UTC().Add(-rest).Format(time.DateTime) }
 		goesOn := func(what string, want bool) {

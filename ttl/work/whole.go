@@ -198,17 +198,23 @@ func (w *worker) watchImports(ctx context.Context, d *departure) error {
 	if d.mariadb || d.statements.TimeIndex != "" {
 		return nil
 	}
-	now, id := fmt.Sprintf("(SELECT COALESCE(MAX(table_id), 0) FROM information_schema.innodb_tables WHERE space = %d)",
-		d.fromID), uint64(0)
-	err := w.session.QueryRowContext(ctx, "SELECT "+now).Scan(&id)
+	condition, err := w.session.unimported(ctx, d.fromID)
 	if my, answered := errors.AsType[*mysql.MySQLError](err); answered {
 		return w.refusedBy(ctx, d, "InnoDB's id of it cannot be read: "+my.Message)
 	}
 	if err != nil {
 		return fmt.Errorf("read the id of partition %s: %w", d.Partition, err)
 	}
-	d.contents = fmt.Sprintf(" AND %s = %d", now, id)
+	d.contents = condition
 	return nil
+}
+
+// unimported is the condition, as SQL, that a file of MySQL's has the table in it that it has now.
+func (s *Session) unimported(ctx context.Context, space uint64) (condition string, err error) {
+	now, id := fmt.Sprintf("(SELECT COALESCE(MAX(table_id), 0) FROM information_schema.innodb_tables WHERE space = %d)",
+		space), uint64(0)
+	err = s.QueryRowContext(ctx, "SELECT "+now).Scan(&id)
+	return fmt.Sprintf(" AND %s = %d", now, id), err
 }
 
 // longestBound is the longest that the catalog has room for.
