@@ -46,14 +46,14 @@ type Leaving struct {
 // Counting is how far a table has been counted, by one rule, on one connection: when a server has been started anew it
 // does not remember any more who has written what.
 type Counting struct {
+	stillness // since it began, and until Last
+
 	version, settings uint64
 	conn              *sql.Conn
 	at                plan.Range
 	size              *pace.BatchSize
 	rows, stays       int64
-	whole             bool   // it is counted to its end
-	since, last       string // when that began, and Last, by the server's clock, in UTC
-	contents          string // the condition, as SQL, that nothing has been imported since
+	whole             bool // it is counted to its end
 }
 
 // Last is when the count came so far, or when it was known last that nobody has written to the table since.
@@ -205,7 +205,7 @@ func (a *aside) judge(ctx context.Context, p catalog.Policy, d catalog.Departure
 		}
 	}
 	a.session.kept = time.Now().Add(restsFor * time.Second)
-	if c.last, err = a.clock(ctx); err != nil || !c.whole {
+	if c.last, err = a.session.clock(ctx); err != nil || !c.whole {
 		return "", false, err
 	}
 	if c.last < c.since { // by that clock, whoever has written to it meanwhile may have done so before
@@ -240,7 +240,7 @@ func (a *aside) goOn(ctx context.Context, p catalog.Policy, d catalog.Departure)
 	c = a.Counted[d.SideID]
 	if c != nil && c.version == p.Version && c.settings == a.Settings && c.conn == a.session.conn {
 		var unwritten, some bool // who asks for a row keeps the table open, however long the count is held back
-		query := fmt.Sprintf("SELECT %s, EXISTS (SELECT 1 FROM %s)", c.unwritten(d.Side), d.Side)
+		query := fmt.Sprintf("SELECT %s, EXISTS (SELECT 1 FROM %s)", c.unwritten(placeOf(d.Side), restsFor), d.Side)
 		err := a.session.QueryRowContext(ctx, query).Scan(&unwritten, &some)
 		if err != nil || unwritten {
 			return c, err
@@ -254,27 +254,8 @@ func (a *aside) goOn(ctx context.Context, p catalog.Policy, d catalog.Departure)
 			return c, fmt.Errorf("read the id of %s: %w", d.Side, err)
 		}
 	}
-	c.since, err = a.clock(ctx)
+	c.since, err = a.session.clock(ctx)
 	return c, err
-}
-
-// clock is the server's, which no session can set, in UTC.
-func (a *aside) clock(ctx context.Context) (now string, err error) {
-	return now, a.session.QueryRowContext(ctx, "SELECT CAST(SYSDATE() AS CHAR)").Scan(&now)
-}
-
-// restsFor is how many seconds a count may rest; one that is held back does not. InnoDB remembers when a table was
-// written to for as long as it has it open. Where more tables are used than a server keeps open, MariaDB closes those
-// that were not used for longest, and then tells them no more from those to which nobody has written.
-const restsFor = 10
-
-// unwritten is the condition, as SQL, that nobody has written to a table, or imported another file into it, since it
-// began to be counted, which InnoDB remembers to the second. If its clock has been set back since, it does not tell.
-func (c *Counting) unwritten(side catalog.Table) string {
-	return fmt.Sprintf("(COALESCE((SELECT MIN(update_time IS NULL OR update_time < '%[1]s') "+
-		"FROM information_schema.tables WHERE table_schema = %[2]s AND table_name = %[3]s) "+
-		"AND '%[1]s' <= '%[4]s' AND TIMESTAMPDIFF(SECOND, '%[4]s', SYSDATE()) BETWEEN 0 AND %[5]d, FALSE)%[6]s)",
-		c.since, tables.Literal(side.Schema), tables.Literal(side.Name), c.last, restsFor, c.contents)
 }
 
 // still are the statements that ask once more while the table is locked, and the condition that no row has come that
@@ -287,9 +268,11 @@ func (a *aside) still(side catalog.Table) (statements []string, condition string
 	if a.counted.rows <= mostUnderLock {
 		return []string{"SET @ttlproxy_stays = " + a.statements.AnyStays()}, " AND NOT @ttlproxy_stays"
 	}
-	unwritten := "SET @ttlproxy_unwritten = " + a.counted.unwritten(side)
+	unwritten := "SET @ttlproxy_unwritten = " + a.counted.unwritten(placeOf(side), restsFor)
 	return []string{unwritten}, " AND @ttlproxy_unwritten"
 }
+
+func placeOf(t catalog.Table) tables.Target { return tables.Target{Schema: t.Schema, Table: t.Name} }
 
 // mostUnderLock is how many rows may be read while tables are locked.
 const mostUnderLock = 100_000

@@ -33,7 +33,8 @@ func TestCountThatRested(t *testing.T) {
 			t.Helper()
 			before := a.Counted[d.SideID]
 			var unwritten bool
-			if err := s.QueryRowContext(t.Context(), "SELECT "+before.unwritten(d.Side)).Scan(&unwritten); err != nil {
+			query := "SELECT " + before.unwritten(placeOf(d.Side), restsFor)
+			if err := s.QueryRowContext(t.Context(), query).Scan(&unwritten); err != nil {
 				t.Fatal(err)
 			}
 			now, err := a.goOn(t.Context(), catalog.Policy{}, d)
@@ -43,7 +44,7 @@ func TestCountThatRested(t *testing.T) {
 		}
 
 		begin := func(since, last string) {
-			a.Counted[d.SideID] = &Counting{conn: s.conn, since: since, last: last}
+			a.Counted[d.SideID] = &Counting{conn: s.conn, stillness: stillness{since: since, last: last}}
 		}
 		begin(ago(time.Hour), ago(0))
 		goesOn("a moment ago", true)

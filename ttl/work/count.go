@@ -24,6 +24,9 @@ func countSize(target time.Duration) *pace.BatchSize {
 // give it another id, or are noticed otherwise (watchImports).
 func (w *worker) count(ctx context.Context, a assignment, d *departure) (counted bool, err error) {
 	defer w.Metrics.spent(phaseScan, time.Now())
+	if err := w.foresee(ctx, a, d); err != nil {
+		return false, err
+	}
 	if known, err := w.proven(ctx, a, d); known || err != nil {
 		return known, err
 	}
@@ -46,16 +49,11 @@ func (w *worker) proven(ctx context.Context, a assignment, d *departure) (bool, 
 		return false, nil
 	}
 
-	var bytes uint64
-	size := "SELECT " + w.Store.SizeOf(a.job.Table, d.Partition)
-	if err := w.session.QueryRowContext(ctx, size).Scan(&bytes); err != nil {
-		return false, fmt.Errorf("read the size of partition %s: %w", d.Partition, err)
-	}
-	if bytes == 0 || d.believed.Bytes == 0 || bytes > beliefFactor*d.believed.Bytes+beliefBytes {
+	if d.bytes == 0 || d.believed.Bytes == 0 || d.bytes > beliefFactor*d.believed.Bytes+beliefBytes {
 		return false, nil
 	}
 
-	most := mostRows(d.believed, bytes)
+	most := mostRows(d.believed, d.bytes)
 	room, err := newShare(w.Store, a.task).room(ctx, most)
 	if err != nil || room < most {
 		return false, err
@@ -65,7 +63,7 @@ func (w *worker) proven(ctx context.Context, a assignment, d *departure) (bool, 
 	if err := w.session.QueryRowContext(ctx, d.statements.Ends()).Scan(&all); err != nil || !all {
 		return false, err
 	}
-	d.rows, d.Due, d.About = rows, uint64(rows), true
+	d.rows, d.Due, d.About, d.most = rows, uint64(rows), true, int64(most)
 	return true, nil
 }
 

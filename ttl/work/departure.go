@@ -2,6 +2,7 @@ package work
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
@@ -21,6 +22,14 @@ type departure struct {
 	fromID     uint64           // InnoDB's id of it
 	emptyID    uint64           // of the table that is exchanged for it; 0 for none
 	rows       int64            // that go
+	most       int64            // that have to be reckoned with, where they were not counted
+	reserved   int64            // that the run keeps room for, until it has gone
+	bytes      uint64           // of its file when it was counted, or before; 0 if that cannot be seen
+	fileSize   string           // those bytes now, as SQL
+	still      stillness        // since it was counted
+	recounted  bool             // under the lock, as are the next two: how it is known that no more rows go
+	filled     bool             // by its file
+	watched    bool             // by the time at which it was written to
 	batch      uint64
 	departures string    // the catalog's table of them
 	after      [2]string // the table's CREATE_TIME and the partition's id, as SQL
@@ -68,10 +77,19 @@ func (d *departure) ready(n uint64) string {
 		"(SELECT COUNT(*) AS tasks FROM %s WHERE @ttlproxy_entered = 1 AND id = %d AND fence = %d AND batch = %d "+
 		"AND COALESCE(allowed >= deleted + %d, TRUE)) x WHERE tasks = 1%s",
 		d.departures, d.policy, tables.Literal(d.Partition), tables.Literal(d.How), d.job, d.task, d.fence,
-		tables.Literal(d.Server), d.Due, tables.Literal(d.Side.Schema), tables.Literal(d.Side.Name),
+		tables.Literal(d.Server), d.due(), tables.Literal(d.Side.Schema), tables.Literal(d.Side.Name),
 		int64(d.Grace.Seconds()), tables.Literal(d.Bound), d.fromID, d.emptyID, d.About, d.table, d.task, d.fence,
-		n+1, d.Due, catalog.UnlessGone("bound", "how", "job_id", "task_id", "fence", "server", "due", "side_schema",
+		n+1, d.reserved, catalog.UnlessGone("bound", "how", "job_id", "task_id", "fence", "server", "due", "side_schema",
 			"side_name", "grace", "state_at", "reason", "from_id", "empty_id", "about", "state"))
+}
+
+// due is what counts as deleted while nobody knows whether it has gone: where rows were not counted, as many as there
+// may be.
+func (d *departure) due() uint64 {
+	if d.About {
+		return uint64(max(d.reserved, 0))
+	}
+	return d.Due
 }
 
 // packet lets the partition go, and waits for the table for no longer than that, which MySQL knows no less
@@ -80,12 +98,13 @@ func (d *departure) packet(wait time.Duration) []string {
 	mine := fmt.Sprintf("policy_id = %d AND partition_name = %s AND task_id = %d AND fence = %d",
 		d.policy, tables.Literal(d.Partition), d.task, d.fence)
 	ends, still := d.statements.StillEnds()
+	more, uncrowded := d.uncrowded()
 	may := fmt.Sprintf("(SELECT COUNT(*) FROM %s WHERE %s AND state = 'ready' AND state_at > UTC_TIMESTAMP(6) - "+
 		"INTERVAL %d SECOND) = 1 AND "+catalog.Writable+" AND %s AND %s%s%s%s%s", d.departures, mine,
 		int(catalog.ReadyFor.Seconds()), d.identity, plan.NoTrigger(d.statements.Target, d.mariadb), d.moment,
-		d.emptySide, d.contents, still)
+		d.emptySide, d.contents, still+uncrowded)
 
-	all := append([]string{fmt.Sprintf("SET SESSION lock_wait_timeout = %d", atLeast(d.lockWait))}, ends...)
+	all := slices.Concat([]string{fmt.Sprintf("SET SESSION lock_wait_timeout = %d", atLeast(d.lockWait))}, ends, more)
 	all = append(all, goIf(may))
 	all = append(all, d.obey(d.whole.Leave(d.statements.Target, d.Side, d.mariadb))...)
 	all = append(all, d.note(mine, "ready")...)
@@ -118,7 +137,7 @@ func (d *departure) note(mine, state string) []string {
 	return []string{
 		fmt.Sprintf("SET @ttlproxy_created = %s, @ttlproxy_id = %s, @ttlproxy_side = %s", d.after[0], d.after[1], side),
 		fmt.Sprintf("UPDATE %s SET state = 'taken', state_at = UTC_TIMESTAMP(6), create_time = @ttlproxy_created, "+
-			"table_id = @ttlproxy_id, side_id = @ttlproxy_side WHERE %s AND state = '%s' AND @ttlproxy_go",
-			d.departures, mine, state),
+			"table_id = @ttlproxy_id, side_id = @ttlproxy_side, due = %d WHERE %s AND state = '%s' AND @ttlproxy_go",
+			d.departures, d.Due, mine, state),
 	}
 }

@@ -66,6 +66,9 @@ func (w *worker) turn(ctx context.Context, a assignment, d *departure) (taken bo
 		return false, err
 	}
 	for began := time.Now(); !taken && ctx.Err() == nil && w.Stopped() == "" && time.Since(began) < turnFor; {
+		if err := w.watch(ctx, d); err != nil {
+			return false, err
+		}
 		if taken, err = w.session.takeTurn(ctx, w.Store, turnStep); err != nil {
 			return false, err
 		}

@@ -20,7 +20,8 @@ import (
 func (w *worker) carryWhole(ctx context.Context, a assignment) error {
 	done, err := w.whole(ctx, a)
 	switch {
-	case errors.Is(err, errHalted), errors.Is(err, pace.ErrCalled), errors.Is(err, errTaken):
+	case errors.Is(err, errHalted), errors.Is(err, pace.ErrCalled), errors.Is(err, errTaken),
+		errors.Is(err, errWritten):
 		return w.giveBack(ctx, a, nil)
 	case err != nil:
 		return w.giveBack(ctx, a, err)
@@ -37,6 +38,9 @@ func (w *worker) carryWhole(ctx context.Context, a assignment) error {
 func (w *worker) whole(ctx context.Context, a assignment) (done bool, err error) {
 	if gone, err := w.departed(ctx, a); gone || err != nil {
 		return gone, err
+	}
+	if err := w.waitForSignals(ctx, a); err != nil {
+		return false, err
 	}
 
 	d, err := w.prepareWhole(ctx, a)
@@ -220,6 +224,17 @@ func (s *Session) unimported(ctx context.Context, space uint64) (condition strin
 // longestBound is the longest that the catalog has room for.
 const longestBound = 1024
 
+// waitForSignals waits before anything is found out about a partition that would be old by then.
+func (w *worker) waitForSignals(ctx context.Context, a assignment) error {
+	now, err := w.Store.Clock(ctx)
+	if err != nil {
+		return err
+	}
+	read := time.Now()
+	clock := func() time.Time { return now.Add(time.Since(read)) }
+	return w.Queue.Throttle(a.job.ID, w.throttleOf(a.policy, clock)).Wait(ctx)
+}
+
 // mayGo waits until signals and rates allow a statement, until the run may delete so many rows, and until it is this
 // worker's turn, if that may come. For the rates it is one row: it costs the server no more.
 func (w *worker) mayGo(ctx context.Context, a assignment, d *departure) (taken bool, err error) {
@@ -231,7 +246,7 @@ func (w *worker) mayGo(ctx context.Context, a assignment, d *departure) (taken b
 		return false, err
 	}
 	throttle.Spend(1, 1)
-	if err := newShare(w.Store, a.task).all(ctx, d.rows); err != nil {
+	if err := w.reserve(ctx, a, d); err != nil {
 		return false, err
 	}
 
@@ -261,7 +276,11 @@ func (w *worker) makeReady(ctx context.Context, a assignment, d *departure) erro
 		if err := w.tryReady(ctx, a, d); !errors.Is(err, errTaken) {
 			return err
 		}
-		if err := newShare(w.Store, a.task).anew().all(ctx, d.rows); err != nil {
+		err := newShare(w.Store, a.task).anew().all(ctx, d.reserved)
+		if errors.Is(err, errBound) && d.reserved > d.rows {
+			return errTaken // they may fit, if they are counted
+		}
+		if err != nil {
 			return err
 		}
 	}
