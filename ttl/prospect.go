@@ -46,7 +46,12 @@ func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Fac
 			return nil, fmt.Errorf("estimate %s: %w", p.Table, err)
 		}
 
-		x := prospect{partition: part.Name, statements: s, estimate: e, choice: s.Choose(e, l.indexScan)}
+		x := prospect{partition: part.Name, statements: s, estimate: e}
+		if x.estimate, err = t.forBrake(ctx, p, &x); err != nil {
+			return nil, err
+		}
+		x.choice = s.Choose(x.estimate, l.indexScan)
+
 		byRows := whole.Why(f, part.Name, s.Expired)
 		if byRows == "" {
 			x.choice = whole.ChooseWhole()
@@ -54,7 +59,7 @@ func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Fac
 			continue
 		}
 
-		if err := s.Verify(ctx, t.session, x.choice.Way, e.Edge); err != nil {
+		if err := s.Verify(ctx, t.session, x.choice.Way, x.estimate.Edge); err != nil {
 			x.choice = x.statements.Second(x.choice, err)
 		}
 		if whole.How != "" {
@@ -65,6 +70,20 @@ func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Fac
 	}
 
 	return all, nil
+}
+
+// forBrake is the estimate for a brake to which it matters what part of the table is due: when it judges a policy for
+// the first time, where the table allows no more than a part, and where so much is due that it looks at the part.
+func (t *starter) forBrake(ctx context.Context, p catalog.Policy, x *prospect) (plan.Estimate, error) {
+	e := x.estimate
+	if p.Approved() && p.Terms.Options.MaxPercent == 0 && e.Expired <= t.limits().brake.Rows {
+		return e, nil
+	}
+	e, err := x.statements.Counted(ctx, t.session, e)
+	if err != nil {
+		return e, fmt.Errorf("count %s: %w", p.Table, err)
+	}
+	return e, nil
 }
 
 // together sums the estimates of all partitions: the brake judges tables. Partitions in which

@@ -150,8 +150,12 @@ func (t *starter) judge(ctx context.Context, r *run, pause catalog.Waits, all pl
 			Text: r.ruling.Why,
 		})
 	default:
-		// An empty table says nothing about what will be loaded into it.
-		r.passed = !p.Approved() && !all.Tiny()
+		// An empty table says nothing about what will be loaded into it, and the server may take it for a large one.
+		if r.passed = !p.Approved() && !all.Tiny(); r.passed {
+			tiny, err := plan.Tiny(ctx, t.session, p.Table)
+			r.passed = !tiny
+			return err
+		}
 		return nil
 	}
 }

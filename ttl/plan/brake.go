@@ -1,11 +1,14 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strconv"
 
+	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
 )
 
@@ -167,6 +170,15 @@ func (r Ruling) Consented(run Run, to *uint64, exactly bool) Ruling {
 // Tiny reports whether a table has too few rows for anything to be a surprise: having judged it
 // then says nothing about what comes later.
 func (e Estimate) Tiny() bool { return e.Rows <= nearlyWholeRows }
+
+// Tiny looks whether a table is, for whom what the server believes of it is not enough.
+func Tiny(ctx context.Context, q tables.Querier, table catalog.Table) (bool, error) {
+	found, err := QueryKey(ctx, q, fmt.Sprintf("SELECT 1 FROM %s LIMIT %d, 1", table, nearlyWholeRows), 1)
+	if err != nil {
+		return false, fmt.Errorf("count up to %d rows of %s: %w", nearlyWholeRows, table, err)
+	}
+	return found == nil, nil
+}
 
 // surprise says why so many rows are too many for a policy that has not been at work; empty when they
 // are not.

@@ -138,7 +138,7 @@ func (s *Statements) head(ctx context.Context, q tables.Querier) (due string, so
 
 func (s *Statements) look(ctx context.Context, q tables.Querier, rows int64) (Estimate, error) {
 	if rows > countRows && s.KeyIndex != "" {
-		return s.estimateBySamples(ctx, q, rows)
+		return s.estimateBySamples(ctx, q, rows, nil)
 	}
 
 	e, all, err := s.countUpTo(ctx, q, 2*countRows)
@@ -152,7 +152,7 @@ func (s *Statements) look(ctx context.Context, q tables.Querier, rows int64) (Es
 		return e, err
 	}
 
-	sampled, err := s.estimateBySamples(ctx, q, e.Rows)
+	sampled, err := s.estimateBySamples(ctx, q, e.Rows, nil)
 	sampled.Rows, sampled.Expired = max(sampled.Rows, e.Rows), max(sampled.Expired, e.Expired)
 	return sampled, err
 }
@@ -191,15 +191,19 @@ func (s *Statements) scale(ctx context.Context, q tables.Querier, e Estimate, ro
 
 func times(n int64, factor float64) int64 { return int64(float64(n) * factor) }
 
-func (s *Statements) estimateBySamples(ctx context.Context, q tables.Querier, rows int64) (Estimate, error) {
-	segments, err := s.segments(ctx, q, nil, samples)
+// estimateBySamples takes the server's word for how many rows there are, unless the estimates of segments say
+// otherwise; known are those that are known already.
+func (s *Statements) estimateBySamples(
+	ctx context.Context, q tables.Querier, rows int64, known []segment,
+) (Estimate, error) {
+	segments, err := s.segments(ctx, q, known, samples)
 	if err != nil || len(segments) == 0 {
 		return Estimate{Exact: err == nil, DueExact: err == nil}, err
 	}
 
 	e := Estimate{Rows: rows, Edge: segments[0].To, segments: segments}
-	if guess := total(segments); rows < guess/4 || rows > 4*guess {
-		e.Rows = guess // the statistics are stale; the index itself knows better, though not well
+	if guess := total(segments); rows < guess/4 || rows > guess {
+		e.Rows = guess // the statistics are stale; the index itself knows better, and never of too few
 	}
 
 	weight := float64(max(total(segments), 1))
