@@ -35,8 +35,8 @@ func TestClearedRowsAreNotApproved(t *testing.T) {
 				"(PARTITION p1 VALUES LESS THAN (30))", "p0 p1", consented},
 			"rebuilt": {alter, "ALTER TABLE user.{t} REBUILD PARTITION p0", "p0 p1 p2", consented},
 		} {
-			b.exec(t, "CREATE TABLE user."+name+" (id BIGINT, at DATETIME) PARTITION BY RANGE (id) (PARTITION p0 VALUES "+
-				"LESS THAN (10), PARTITION p1 VALUES LESS THAN (20), PARTITION p2 VALUES LESS THAN (30))")
+			b.exec(t, "CREATE TABLE user."+name+" (id BIGINT, at DATETIME) PARTITION BY RANGE (id) (PARTITION p0 "+
+				"VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20), PARTITION p2 VALUES LESS THAN (30))")
 			p := b.declare(t, b.named(name))
 			if _, err := b.Consent(t.Context(), "dba", p.ID, p.Version, Consent{UpTo: new(uint64(50))}); err != nil {
 				t.Fatal(err)
@@ -98,8 +98,8 @@ func TestClearedRowsAreNotApproved(t *testing.T) {
 func TestDroppedPartitionComesBackEmpty(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, b *bench) {
-		b.exec(t, "CREATE TABLE user.a (id BIGINT, at DATETIME) PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN "+
-			"(10), PARTITION p1 VALUES LESS THAN (20))")
+		b.exec(t, "CREATE TABLE user.a (id BIGINT, at DATETIME) PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS "+
+			"THAN (10), PARTITION p1 VALUES LESS THAN (20))")
 		p := b.declare(t, b.named("a"))
 		job := b.begin(t, NewJob{Policy: p, Partition: "p1", Tasks: make([]TaskRange, 1)})
 		for _, change := range []string{"DROP PARTITION p1", "ADD PARTITION (PARTITION p1 VALUES LESS THAN (20))"} {

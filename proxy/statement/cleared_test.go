@@ -7,7 +7,8 @@ import "testing"
 func TestClearedThroughTheProxy(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		t.exec("CREATE TABLE t (id INT, created DATETIME) TTL = created + INTERVAL 10 HOUR PARTITION BY RANGE (id) " +
-			"(PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20), PARTITION p2 VALUES LESS THAN (30))")
+			"(PARTITION p0 VALUES LESS THAN (10), PARTITION p1 VALUES LESS THAN (20), PARTITION p2 VALUES LESS THAN " +
+			"(30))")
 		for _, c := range []struct {
 			statement         string
 			approved, consent bool

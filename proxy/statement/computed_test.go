@@ -14,7 +14,8 @@ import (
 // TestComputedColumnsGetOtherDates alters the columns from which a TTL column is computed: where its dates may be
 // others afterwards, no approval covers them.
 func TestComputedColumnsGetOtherDates(t *testing.T) {
-	refused := []uint16{3108, 1901} // MySQL of columns that others are computed from, MariaDB of such a one with fractions
+	// MySQL refuses to drop and rename columns that others are computed from, MariaDB fractions in them.
+	refused := []uint16{3108, 1901}
 	onStage(t, func(t *theatre) {
 		for n, c := range []struct {
 			alter  string
@@ -49,7 +50,8 @@ func TestComputedColumnsGetOtherDates(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := t.db.ExecContext(t.Context(), "ALTER TABLE "+table.Name+" "+c.alter); err != nil {
-				if my, answered := errors.AsType[*mysql.MySQLError](err); !answered || !slices.Contains(refused, my.Number) {
+				my, answered := errors.AsType[*mysql.MySQLError](err)
+				if !answered || !slices.Contains(refused, my.Number) {
 					t.Errorf("%s: %v", c.alter, err)
 				}
 				continue

@@ -79,8 +79,8 @@ func (d *departure) ready(n uint64) string {
 		d.departures, d.policy, tables.Literal(d.Partition), tables.Literal(d.How), d.job, d.task, d.fence,
 		tables.Literal(d.Server), d.due(), tables.Literal(d.Side.Schema), tables.Literal(d.Side.Name),
 		int64(d.Grace.Seconds()), tables.Literal(d.Bound), d.fromID, d.emptyID, d.About, d.table, d.task, d.fence,
-		n+1, d.reserved, catalog.UnlessGone("bound", "how", "job_id", "task_id", "fence", "server", "due", "side_schema",
-			"side_name", "grace", "state_at", "reason", "from_id", "empty_id", "about", "state"))
+		n+1, d.reserved, catalog.UnlessGone("bound", "how", "job_id", "task_id", "fence", "server", "due",
+			"side_schema", "side_name", "grace", "state_at", "reason", "from_id", "empty_id", "about", "state"))
 }
 
 // due is what counts as deleted while nobody knows whether it has gone: where rows were not counted, as many as there
