@@ -34,7 +34,8 @@ func Unreadable(err error) bool {
 
 func processes(tb testing.TB, db *sql.DB, condition string, args ...any) (ids []uint64, err error) {
 	tb.Helper()
-	rows, err := db.QueryContext(tb.Context(), "SELECT ID FROM information_schema.PROCESSLIST WHERE "+condition, args...)
+	const all = "SELECT ID FROM information_schema.PROCESSLIST WHERE "
+	rows, err := db.QueryContext(tb.Context(), all+condition, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -175,8 +175,8 @@ func (b *barrier) leave(n uint64, c checkpoint) string {
 	}
 	return fmt.Sprintf("UPDATE %s SET cursor_key = %s, deleted = deleted + 1 + CAST(ROW_COUNT() AS UNSIGNED) - 1%s%s, "+
 		"%s WHERE @ttlproxy_entered = 1 AND id = %d AND fence = %d AND batch = %d AND (ROW_COUNT() > 0 OR %s)",
-		b.table, tables.Literal(c.at().Encode()), unless(b.now()+b.keptKeys()), refreshed, c.sums(), b.task, b.fence, n+1,
-		b.same())
+		b.table, tables.Literal(c.at().Encode()), unless(b.now()+b.keptKeys()), refreshed,
+		c.sums(), b.task, b.fence, n+1, b.same())
 }
 
 // leaveAlong is leave for a batch of which every statement has found its rows. It is committed only if
