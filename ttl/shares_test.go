@@ -15,7 +15,8 @@ import (
 // believed makes t, with an index on time, and has the server take it for a table of so many rows.
 func (f *fixture) believed(rows string) {
 	f.T.Helper()
-	f.Exec(f.In("CREATE TABLE {t}.t (id INT PRIMARY KEY AUTO_INCREMENT, made DATETIME, KEY (made)) "+
+	f.Exec(f.In("CREATE TABLE {t}.t (id INT PRIMARY KEY AUTO_INCREMENT, made DATETIME, "+
+		"pad VARCHAR(200) NOT NULL DEFAULT '"+strings.Repeat("x", 100)+"', KEY (made)) "+
 		"STATS_PERSISTENT = 1 STATS_AUTO_RECALC = 0"), f.In("ANALYZE TABLE {t}.t"),
 		f.In("UPDATE mysql.innodb_table_stats SET n_rows = "+rows+", clustered_index_size = 2000 WHERE "+
 			"database_name = '{t}' AND table_name = 't'"),
@@ -26,7 +27,7 @@ func (f *fixture) believed(rows string) {
 func (f *fixture) old(rows, due string) {
 	f.T.Helper()
 	f.Exec(f.In("INSERT INTO {t}.t (made) WITH RECURSIVE d AS (SELECT 0 AS n UNION ALL SELECT n + 1 FROM d WHERE " +
-		"n < 399) SELECT IF((a.n * 400 + b.n) % 100 < " + due + ", '2001-01-01' + INTERVAL b.n SECOND, " +
+		"n < 399) SELECT IF((a.n + b.n) % 100 < " + due + ", '2001-01-01' + INTERVAL b.n SECOND, " +
 		"NOW() + INTERVAL 1 YEAR) " +
 		"FROM d a JOIN d b LIMIT " + rows))
 }
@@ -47,8 +48,8 @@ func TestSharesOfWhatIsThere(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				f := newBrakedFixture(t, cfg, 0)
-				f.believed("480000")
-				f.old("160000", c.due)
+				f.believed("270000")
+				f.old("90000", c.due)
 				f.at(time.Now()).declare("UTC", "1h", c.options)
 				defer f.run(nil)()
 				f.Wait("the run to be held, or to end", func() bool {
@@ -60,7 +61,7 @@ func TestSharesOfWhatIsThere(t *testing.T) {
 				if !strings.Contains(why, c.why) {
 					t.Errorf("the reason is %q, want %q", why, c.why)
 				}
-				if left := f.Rows("t"); left != "160000" {
+				if left := f.Rows("t"); left != "90000" {
 					t.Errorf("%s rows are left, want all", left)
 				}
 			})
