@@ -76,7 +76,8 @@ func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Fac
 // the first time, where the table allows no more than a part, and where so much is due that it looks at the part.
 func (t *starter) forBrake(ctx context.Context, p catalog.Policy, x *prospect) (plan.Estimate, error) {
 	e := x.estimate
-	if p.Approved() && p.Terms.Options.MaxPercent == 0 && e.Expired <= t.limits().brake.Rows {
+	few := e.Harmless() || p.Approved() && e.Expired <= t.limits().brake.Rows
+	if few && p.Terms.Options.MaxPercent == 0 {
 		return e, nil
 	}
 	e, err := x.statements.Counted(ctx, t.session, e)

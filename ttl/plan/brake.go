@@ -171,6 +171,12 @@ func (r Ruling) Consented(run Run, to *uint64, exactly bool) Ruling {
 // then says nothing about what comes later.
 func (e Estimate) Tiny() bool { return e.Rows <= nearlyWholeRows }
 
+// Harmless reports whether too few rows are due for any part of a table to be a surprise, also where an index that was
+// asked errs by four times.
+func (e Estimate) Harmless() bool {
+	return 4*e.Expired <= nearlyWholeRows || e.DueExact && e.Expired <= nearlyWholeRows
+}
+
 // Tiny looks whether a table is, for whom what the server believes of it is not enough.
 func Tiny(ctx context.Context, q tables.Querier, table catalog.Table) (bool, error) {
 	found, err := QueryKey(ctx, q, fmt.Sprintf("SELECT 1 FROM %s LIMIT %d, 1", table, nearlyWholeRows), 1)
