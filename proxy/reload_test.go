@@ -185,6 +185,7 @@ func TestCertificatesAreTriedAgain(t *testing.T) {
 	}
 
 	write(good)
+	await(t, func() bool { return said("certificates read again") > 0 })
 	await(t, func() bool { return p.usable(t, "client") == 1 })
 	if said("certificates read again") != 1 || p.settings.Load().tls == inForce || p.usable(t, "server") != 1 {
 		t.Error("the certificate was not read again, or something else was")
