@@ -682,25 +682,7 @@ func TestConnectionsAreSeenBesideAnyText(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		odd, err := b.db.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer odd.Close()
-		var id uint64
-		if err := odd.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := odd.ExecContext(t.Context(), "SET character_set_client = cp1250"); err != nil {
-			t.Fatal(err)
-		}
-
-		said := make(chan error, 1)
-		go func() {
-			_, err := odd.ExecContext(t.Context(), "DO SLEEP(3) /* \x83 */")
-			said <- err
-		}()
-
+		id, said := mysqltest.RunOddText(t, b.db, 3)
 		for len(said) == 0 {
 			for connection, want := range map[uint64]bool{id: false, 4_000_000_000: true} {
 				who := Client{Server: there.Key(), Boot: there.Boot, Connection: connection}

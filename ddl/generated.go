@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -21,4 +22,19 @@ func ColumnsIn(expression string, columns []string) (names []string, rest string
 		return "?"
 	})
 	return names, rest
+}
+
+// Basis are a column, those that it is computed from, and those that these are; expression is that of a column, empty
+// if it has none.
+func Basis(column string, columns []string, expression func(column string) string) []string {
+	basis := []string{column}
+	for at := 0; at < len(basis); at++ {
+		names, _ := ColumnsIn(expression(basis[at]), columns)
+		for _, name := range names {
+			if !slices.Contains(basis, name) {
+				basis = append(basis, name)
+			}
+		}
+	}
+	return basis
 }

@@ -334,7 +334,7 @@ func (e *expression) followed(mark byte) bool {
 func (e *expression) reference(t token) value {
 	name := e.spelling(t)
 	if t.kind == quoted {
-		name = strings.ReplaceAll(name[1:len(name)-1], "``", "`")
+		name = Unquote(name)
 	}
 	c, found := e.find(name)
 	if !found {

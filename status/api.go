@@ -21,9 +21,9 @@ type api struct {
 	previews previews
 }
 
-func newAPI(cfg Config, store Store, db tables.Querier, log *slog.Logger) *api {
+func newAPI(g gate, cfg Config, store Store, db tables.Querier, log *slog.Logger) *api {
 	return &api{
-		gate: newGate(cfg.Token), cfg: cfg, store: store, db: db, view: newViewer(store), log: log,
+		gate: g, cfg: cfg, store: store, db: db, view: newViewer(store), log: log,
 		archive: newArchive(store), previews: previews{last: map[catalog.Table]madePreview{}},
 	}
 }

@@ -76,7 +76,7 @@ func newScene(t *testing.T, server *mysqltest.Server) *scene {
 	}
 
 	return &scene{
-		t, newAPI(Config{Token: testToken, Version: "test"}, store, db, slog.New(slog.DiscardHandler)),
+		t, newAPI(newGate(testToken), Config{Version: "test"}, store, db, slog.New(slog.DiscardHandler)),
 		store, db, p,
 	}
 }
@@ -394,7 +394,7 @@ func TestChartsShowTheLastDay(t *testing.T) {
 			return math.Round(*got.Totals.Deleted)
 		}
 
-		again := func() *api { return newAPI(Config{}, s.store, s.db, slog.New(slog.DiscardHandler)) }
+		again := func() *api { return newAPI(newGate(""), Config{}, s.store, s.db, slog.New(slog.DiscardHandler)) }
 		old := again()
 		s.sample(1, 23*time.Hour, 100)
 		s.sample(2, 23*time.Hour, 20)

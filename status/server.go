@@ -46,9 +46,7 @@ func New(ctx context.Context, cfg Config, gatherer prometheus.Gatherer, log *slo
 
 // Open tells the server that the catalog is there. Previews read user tables on db.
 func (s *Server) Open(store Store, db tables.Querier) {
-	a := newAPI(s.cfg, store, db, s.log)
-	a.gate = s.gate
-	h := a.handler()
+	h := newAPI(s.gate, s.cfg, store, db, s.log).handler()
 	s.api.Store(&h)
 }
 

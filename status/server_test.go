@@ -33,7 +33,7 @@ func newTestServer(t *testing.T, cfg Config) *Server {
 
 // testRoutes are the routes of an API without a catalog.
 func testRoutes(token string) []route {
-	return newAPI(Config{Token: token}, nil, nil, slog.New(slog.DiscardHandler)).routes()
+	return newAPI(newGate(token), Config{}, nil, nil, slog.New(slog.DiscardHandler)).routes()
 }
 
 // ask puts a request to the server's handler.

@@ -47,7 +47,7 @@ func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Fac
 		}
 
 		x := prospect{partition: part.Name, statements: s, estimate: e}
-		if x.estimate, err = t.forBrake(ctx, p, &x); err != nil {
+		if err := t.weigh(ctx, p, &x); err != nil {
 			return nil, err
 		}
 		x.choice = s.Choose(x.estimate, l.indexScan)
@@ -72,19 +72,17 @@ func (t *starter) prospects(ctx context.Context, p catalog.Policy, f *tables.Fac
 	return all, nil
 }
 
-// forBrake is the estimate for a brake to which it matters what part of the table is due: when it judges a policy for
-// the first time, where the table allows no more than a part, and where so much is due that it looks at the part.
-func (t *starter) forBrake(ctx context.Context, p catalog.Policy, x *prospect) (plan.Estimate, error) {
-	e := x.estimate
-	few := e.Harmless() || p.Approved() && e.Expired <= t.limits().brake.Rows
+// weigh counts rows for a brake to which it matters what part of the table is due: when it judges a policy for the
+// first time, where the table allows no more than a part, and where so much is due that it looks at the part.
+func (t *starter) weigh(ctx context.Context, p catalog.Policy, x *prospect) (err error) {
+	few := x.estimate.Harmless() || p.Approved() && x.estimate.Expired <= t.limits().brake.Rows
 	if few && p.Terms.Options.MaxPercent == 0 {
-		return e, nil
+		return nil
 	}
-	e, err := x.statements.Counted(ctx, t.session, e)
-	if err != nil {
-		return e, fmt.Errorf("count %s: %w", p.Table, err)
+	if x.estimate, err = x.statements.Counted(ctx, t.session, x.estimate); err != nil {
+		return fmt.Errorf("count %s: %w", p.Table, err)
 	}
-	return e, nil
+	return nil
 }
 
 // together sums the estimates of all partitions: the brake judges tables. Partitions in which

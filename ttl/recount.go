@@ -96,7 +96,7 @@ func (t *ticker) leftOf(
 		if x.statements, x.estimate, err = work.Left(ctx, t.session, j, p, f, stay); err != nil {
 			return nil, all, err
 		}
-		if x.estimate, err = t.forBrake(ctx, p, x); err != nil {
+		if err := t.weigh(ctx, p, x); err != nil {
 			return nil, all, err
 		}
 		left = append(left, x.estimate.With(stay.Along()))

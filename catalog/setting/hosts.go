@@ -12,11 +12,8 @@ import (
 // defaultPort is that of a server whose address names none.
 const defaultPort = "3306"
 
-// host is what the name of a host may consist of, and zoneOf the zone of an address of IPv6.
-var (
-	host   = regexp.MustCompile(`^[0-9A-Za-z_.-]+$`)
-	zoneOf = regexp.MustCompile(`^[0-9A-Za-z_.-]*$`)
-)
+// host is what the name of a host may consist of, and the zone of an address of IPv6.
+var host = regexp.MustCompile(`^[0-9A-Za-z_.-]+$`)
 
 // readHosts reads addresses that are separated by commas.
 func readHosts(text string) (all []string, err error) {
@@ -51,5 +48,5 @@ func splitHost(address string) (name, port string, ok bool) {
 	}
 	port, ok = strings.CutPrefix(rest, ":")
 	ip, err := netip.ParseAddr(name)
-	return name, port, closed && ok && err == nil && zoneOf.MatchString(ip.Zone())
+	return name, port, closed && ok && err == nil && (ip.Zone() == "" || host.MatchString(ip.Zone()))
 }

@@ -68,16 +68,9 @@ func (a Shape) computesAlike(b Shape, was, is string, above []string) bool {
 	return true
 }
 
-// basis are a column, those that it is computed from, and those that these are.
-func (a Shape) basis(column string, found []string) []string {
-	found = append(found, column)
-	names, _ := ddl.ColumnsIn(parseColumn(a.Column(column)).expression, a.names())
-	for _, name := range names {
-		if !slices.Contains(found, name) {
-			found = a.basis(name, found)
-		}
-	}
-	return found
+// basis is [ddl.Basis] of a column.
+func (a Shape) basis(column string) []string {
+	return ddl.Basis(column, a.names(), func(name string) string { return parseColumn(a.Column(name)).expression })
 }
 
 // dataType is the first word of a column's type.

@@ -40,7 +40,7 @@ func (a Shape) outgrown(b Shape, column string) (Resemblance, string) {
 		}
 	}
 
-	for _, name := range a.basis(column, nil) {
+	for _, name := range a.basis(column) {
 		dated := a.Column(name)
 		for _, line := range is {
 			added := columnLine(was, columnName(line)) == ""

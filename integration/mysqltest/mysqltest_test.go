@@ -33,25 +33,8 @@ func TestAccountHasOnlyItsGrants(t *testing.T) {
 // TestProcessesBesideAnyText: who waits for a process sees it in the end, whatever text another test runs meanwhile.
 func TestProcessesBesideAnyText(t *testing.T) {
 	Both(t, func(t *testing.T, s *Server) {
-		odd, err := s.Open(t, "").Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer odd.Close()
-		var id uint64
-		if err := odd.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := odd.ExecContext(t.Context(), "SET character_set_client = cp1250"); err != nil {
-			t.Fatal(err)
-		}
-
-		said := make(chan error, 1)
-		go func() {
-			_, err := odd.ExecContext(t.Context(), "DO SLEEP(1) /* \x83 */")
-			said <- err
-		}()
 		db := s.Open(t, "")
+		id, said := RunOddText(t, db, 1)
 		for len(said) == 0 {
 			if n := len(Processes(t, db, "ID = ?", id)); n != 1 {
 				t.Errorf("got %d processes, want the one", n)

@@ -3,6 +3,7 @@ package mysqltest
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -30,6 +31,30 @@ func Unreadable(err error) bool {
 	const unreadableText = 3854
 	refused, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && refused.Number == unreadableText
+}
+
+// RunOddText runs a statement of so many seconds whose text MySQL cannot convert for whoever asks who is connected. It
+// returns its connection, and what says how it has ended.
+func RunOddText(tb testing.TB, db *sql.DB, seconds int) (id uint64, said <-chan error) {
+	tb.Helper()
+	odd, err := db.Conn(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := odd.QueryRowContext(tb.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := odd.ExecContext(tb.Context(), "SET character_set_client = cp1250"); err != nil {
+		tb.Fatal(err)
+	}
+
+	ended := make(chan error, 1)
+	go func() {
+		defer odd.Close()
+		_, err := odd.ExecContext(tb.Context(), fmt.Sprintf("DO SLEEP(%d) /* \x83 */", seconds))
+		ended <- err
+	}()
+	return id, ended
 }
 
 func processes(tb testing.TB, db *sql.DB, condition string, args ...any) (ids []uint64, err error) {

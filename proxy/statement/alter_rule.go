@@ -151,7 +151,7 @@ func (l *layout) redates(specs []ddl.Spec, was, is string) bool {
 	if refused != nil || !ddl.SameName(column, is) {
 		return true
 	}
-	bases := l.bases(was, nil)
+	bases := l.basis(was)[1:]
 	among := func(name string) bool {
 		return slices.ContainsFunc(bases, func(base string) bool { return l.same(base, name) })
 	}
@@ -170,18 +170,14 @@ func (l *layout) redates(specs []ddl.Spec, was, is string) bool {
 	})
 }
 
-// bases are the columns that a column is computed from, and those that these are.
-func (l *layout) bases(column string, found []string) []string {
-	c, _ := l.column(column)
+// basis is [ddl.Basis] of a column.
+func (l *layout) basis(column string) []string {
 	all := make([]string, len(l.columns))
 	for i, c := range l.columns {
 		all[i] = c.Name
 	}
-	names, _ := ddl.ColumnsIn(c.Expression, all)
-	for _, name := range names {
-		if !slices.Contains(found, name) {
-			found = l.bases(name, append(found, name))
-		}
-	}
-	return found
+	return ddl.Basis(column, all, func(name string) string {
+		c, _ := l.column(name)
+		return c.Expression
+	})
 }

@@ -13,8 +13,10 @@ import (
 // part of it is: where halves are cut off until few rows are left, each half kept as often as it weighs, what is left
 // counts for as many as it was likely to be kept. Whatever the estimates are, that comes out right on average.
 
-// leafRows is how many rows, as estimated, are counted instead of cut.
-const leafRows = 4_000
+const (
+	leafRows     = 4_000        // are counted instead of cut, as estimated
+	mostLeafRows = 4 * leafRows // are counted where that was too few
+)
 
 // Counted is the estimate with no more rows than there are, as far as a bounded number of questions can tell.
 func (s *Statements) Counted(ctx context.Context, q tables.Querier, e Estimate) (Estimate, error) {
@@ -59,7 +61,7 @@ func (s *Statements) countParts(ctx context.Context, q tables.Querier, segments 
 		if i == 0 && part.From.Equal(seg.From) {
 			part.From = nil // with the first key
 		}
-		counted, err := s.sampleRange(ctx, q, part.Range, finer*leafRows)
+		counted, err := s.sampleRange(ctx, q, part.Range, mostLeafRows)
 		if err != nil {
 			return 0, err
 		}

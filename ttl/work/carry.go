@@ -173,7 +173,7 @@ func (w *worker) prepare(ctx context.Context, a assignment) (*serverTable, error
 			table: w.Store.Name("task"), job: job.ID, task: task.ID, fence: task.Fence, policy: policy.ID,
 			version:  job.Version,
 			guard:    w.Store.Guard(policy.ID, job.Version) + goes.condition(),
-			moment:   zoneGuard(policy.Rule, statements.Expired.Kind) + windowGuard(policy, now, w.Limits().Window),
+			moment:   w.moment(policy, statements, now),
 			identity: identity, keys: keys, mariadb: w.Store.Server().MariaDB,
 			atOnce: withoutWaitingOn(w.Store.Server()),
 		},
@@ -214,6 +214,11 @@ func (w *worker) open(p catalog.Policy, now time.Time) error {
 		return &closedError{why}
 	}
 	return nil
+}
+
+// moment is the condition that the server's zone is that of the policy, and that no window has closed.
+func (w *worker) moment(p catalog.Policy, s *plan.Statements, now time.Time) string {
+	return zoneGuard(p.Rule, s.Expired.Kind) + windowGuard(p, now, w.Limits().Window)
 }
 
 // windowGuard is the condition, as SQL, that neither window has closed since that moment: only the ticker ends jobs by

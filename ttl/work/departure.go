@@ -49,7 +49,7 @@ func (w *worker) departureOf(
 		barrier: &barrier{
 			table: w.Store.Name("task"), job: job.ID, task: task.ID, fence: task.Fence, policy: task.PolicyID,
 			version: job.Version, guard: w.Store.Guard(task.PolicyID, job.Version), identity: identity,
-			moment: zoneGuard(a.policy.Rule, s.Expired.Kind) + windowGuard(a.policy, now, w.Limits().Window),
+			moment: w.moment(a.policy, s, now),
 		},
 		Departure: catalog.Departure{
 			Policy: task.PolicyID, Partition: job.Partition, Bound: bound, How: whole.How, Job: job.ID, Task: task.ID,
