@@ -19,6 +19,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/signal"
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
@@ -932,25 +933,36 @@ func TestUsualIsLearntGently(t *testing.T) {
 	})
 }
 
-// sleeps is a signal whose question is never answered.
-type sleeps struct{ name string }
+// hangs is a signal whose question is never answered: it waits for a lock that somebody has. A SLEEP would not do:
+// where MariaDB ends several at the same moment, for seconds no session of it goes on that has a time limit.
+type hangs struct{ name string }
 
-func (s sleeps) Name() string { return s.name }
+func (s hangs) Name() string { return s.name }
 
-func (sleeps) Read(ctx context.Context, l signal.Look) ([]signal.Reading, error) {
+func (hangs) Read(ctx context.Context, l signal.Look) ([]signal.Reading, error) {
 	var n int
-	return nil, errors.Join(l.Server.QueryRowContext(ctx, "SELECT SLEEP(100)").Scan(&n), errors.New("it hangs"))
+	err := l.Server.QueryRowContext(ctx, "SELECT GET_LOCK('hangs', 100)").Scan(&n)
+	return nil, errors.Join(err, errors.New("it hangs"))
 }
 
 // TestSignalsThatHang: however many questions hang, no other waits for their connections.
 func TestSignalsThatHang(t *testing.T) {
 	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		has, err := mysqltest.Open(t, cfg).Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { has.Close() })
+		if _, err := has.ExecContext(t.Context(), "DO GET_LOCK('hangs', 0)"); err != nil {
+			t.Fatal(err)
+		}
+
 		connector, err := catalog.Connector(signal.Bounded(cfg), signal.EndQuestions)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := append(signal.All(), sleeps{"a"}, sleeps{"b"}, sleeps{"c"}, sleeps{"d"})
+		all := append(signal.All(), hangs{"a"}, hangs{"b"}, hangs{"c"}, hangs{"d"})
 		db := openFor(connector, len(all))
 		t.Cleanup(func() { db.Close() })
 
