@@ -124,18 +124,22 @@ func TestCountIsHeldBack(t *testing.T) {
 
 		soon := func() time.Time { return time.Now().Add(time.Millisecond) }
 		m.engine.duty.Set(0.000_001, "a test")
-		m.seeTo(t.Context(), over, soon())
+		f.Wait("its count to begin", func() bool { // unless the moment is over before
+			m.seeTo(t.Context(), over, soon())
+			return m.counted[over[0].SideID] != nil
+		})
 		count := m.counted[over[0].SideID]
-		if count == nil {
-			t.Fatalf("%+v is not being counted", over[0])
-		}
 		if rows := count.Rows(); rows > 1200 {
 			t.Errorf("%d rows were counted at once beside an application", rows)
 		}
 		m.engine.duty.Set(0, "a test")
 		before := count.Last()
 		f.Wait("the next second", f.NextSecond())
-		if held, _ := m.seeTo(t.Context(), over, soon()); !held || m.counted[over[0].SideID] != count {
+		f.Wait("it to be held", func() bool {
+			held, _ := m.seeTo(t.Context(), over, soon())
+			return held
+		})
+		if m.counted[over[0].SideID] != count {
 			t.Error("the count does not go on")
 		}
 		if count.Last() == before {

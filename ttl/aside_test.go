@@ -228,11 +228,20 @@ func TestLargeAsideIsCountedInGoes(t *testing.T) {
 		for len(m.counted) == 0 {
 			m.seeTo(t.Context(), over, time.Now().Add(time.Millisecond))
 		}
-		begun := maps.Clone(m.counted)
-		m.session.Close()
-		for range over {
-			m.seeTo(t.Context(), over, time.Now().Add(time.Millisecond))
+		begun, rows := maps.Clone(m.counted), map[uint64]int64{}
+		for side, count := range begun {
+			rows[side] = count.Rows()
 		}
+		m.session.Close()
+		f.Wait("each count to go on or begin anew", func() bool { // and not only the moment to be over
+			m.seeTo(t.Context(), over, time.Now().Add(time.Millisecond))
+			for side, count := range begun {
+				if m.counted[side] == count && count.Rows() == rows[side] {
+					return false
+				}
+			}
+			return true
+		})
 		for side, now := range m.counted {
 			if begun[side] == now {
 				t.Error("on another connection the count goes on")
