@@ -954,9 +954,7 @@ func TestSignalsThatHang(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { has.Close() })
-		if _, err := has.ExecContext(t.Context(), "DO GET_LOCK('hangs', 0)"); err != nil {
-			t.Fatal(err)
-		}
+		mustExec(t, has, "DO GET_LOCK('hangs', 0)")
 
 		connector, err := catalog.Connector(signal.Bounded(cfg), signal.EndQuestions)
 		if err != nil {

@@ -95,8 +95,8 @@ func Careless(flavour sandbox.Flavour) []string {
 		return append(args, "--debug-no-sync") // it syncs files of its own with each DDL, besides InnoDB's
 	}
 	// Without threads that write the log, each commit may stand still for a tenth of a second while all
-	// processors are busy; and unless told that there is too little to do, these spin, which is half of all
-	// that a server computes.
+	// processors are busy; and unless told that there is too little to do, these spin, which is a third of
+	// all that a server computes.
 	return append(args, "--innodb-log-writer-threads=ON", "--innodb-log-spin-cpu-abs-lwm=1000000")
 }
 
