@@ -56,7 +56,7 @@ var throttleTrials = map[string]func(*trial){
 		}
 
 		s.sql("SET GLOBAL ttl_throttle_lock_errors = 1")
-		s.running(slowly)
+		s.running(lasting)
 		s.learnsUsual("lock_errors")
 		s.wait("the job to slow down", func() bool {
 			_, err := client.ExecContext(s.Context(), lock)
@@ -81,7 +81,7 @@ var throttleTrials = map[string]func(*trial){
 	},
 	setting.ThrottleProbe: func(s *trial) {
 		s.sql("SET GLOBAL ttl_throttle_probe = 100000")
-		s.running(slowly)
+		s.running(lasting)
 		s.wait("a change", func() bool { return s.number("SELECT COALESCE(MAX(number), 0) FROM ttlproxy.probe") > 0 })
 		s.wait("the probe", func() bool { return s.reading("probe").state != "" })
 
@@ -108,7 +108,7 @@ var throttleTrials = map[string]func(*trial){
 	// are there.
 	setting.ThrottleLatency: func(s *trial) {
 		s.sql("SET GLOBAL ttl_throttle_latency = 300")
-		s.running(slowly)
+		s.running(lasting)
 		s.wait("it to be looked at", func() bool { return s.reading("latency").state == "not seen" })
 		s.wait("clients to be counted", func() bool {
 			return s.number("SELECT COUNT(*) FROM ttlproxy.latency WHERE JSON_LENGTH(content) > 0") > 0
@@ -188,7 +188,7 @@ var throttleTrials = map[string]func(*trial){
 // is as fast as ever once it is off.
 func (s *trial) slowsDown(signal, on, off string) {
 	s.Helper()
-	s.running(slowly)
+	s.running(lasting)
 	s.sql(on)
 	s.wait("the job to slow down", func() bool { return s.speed() < 25 })
 	s.wait("the verdict to say why", func() bool { return strings.Contains(s.verdict(), "held back by "+signal) })

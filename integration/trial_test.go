@@ -208,6 +208,9 @@ func (s *trial) running(options string) {
 // slowly keeps a job at work for a minute.
 const slowly = "TTL_DELETE_RATE = 500"
 
+// lasting keeps one at work for longer than a trial waits for anything.
+const lasting = "TTL_DELETE_RATE = 50"
+
 // gone counts the rows of the last table that are gone, as far as a condition holds for them.
 func (s *trial) gone(where string) int {
 	s.Helper()

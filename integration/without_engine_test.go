@@ -27,7 +27,7 @@ func TestClientsOfAProxyWithoutAnEngine(t *testing.T) {
 
 			s.sql("SET GLOBAL ttl_brake_percent = 100, " + strings.Join(mysqltest.Signals, " = 0, ") + " = 0")
 			s.sql("SET GLOBAL ttl_throttle_latency = 300")
-			s.running(slowly)
+			s.running(lasting)
 			var slow atomic.Bool
 			defer beside.clients(&slow)()
 			s.learnsUsual("latency")

@@ -247,7 +247,8 @@ func (t *theatre) swapBehind(alter string, kill bool) bool {
 		case <-altered:
 			return false
 		case <-time.After(time.Millisecond):
-			copying = mysqltest.Processes(t.T, t.direct, "STATE LIKE '%copy%' AND INFO LIKE 'ALTER TABLE t %'")
+			copying = mysqltest.Processes(t.T, t.direct,
+				"DB = ? AND STATE LIKE '%copy%' AND INFO LIKE 'ALTER TABLE t %'", t.schema)
 		}
 	}
 
