@@ -66,7 +66,7 @@ func (s *Store) forgetNumbers(ctx context.Context, on execer, policy uint64) err
 
 // Imported makes a policy wait for approval because rows were brought into a table or partition of it, as
 // after every other statement around the proxy after which it may have other rows. If it has another id meanwhile,
-// it was rebuilt before its number was read: Recognize, at the next run, says what that means.
+// it was rebuilt before its number was read, or another one has its name: Recognize says what that means.
 func (s *Store) Imported(ctx context.Context, actor string, p Policy, partition string) error {
 	values, err := s.Values(ctx)
 	if err != nil {

@@ -48,7 +48,7 @@ func TestChecksOfAnOperator(t *testing.T) {
 			}
 			s.wait("what was measured at rest to grow old", func() bool { return s.reading("query").age > 4 })
 
-			s.running(slowly)
+			s.running(lasting)
 			s.wait("the checks to be asked all the time", func() bool {
 				return s.reading("query").age < 3 && s.reading("web_check").age < 3 && s.speed() == 100
 			})

@@ -72,7 +72,7 @@ func TestReplicaLagSlowsDeletion(t *testing.T) {
 			}
 			s.sql("SET GLOBAL ttl_brake_percent = 100, " + strings.Join(mysqltest.Signals, " = 0, ") + " = 0")
 			s.sql("SET GLOBAL ttl_throttle_replicas = '" + replica.Addr() + "', ttl_throttle_replica_lag = 500")
-			s.running(slowly)
+			s.running(lasting)
 			s.wait("a replica that follows", func() bool { return s.lag("measured") && s.speed() > 50 })
 
 			applier("STOP")

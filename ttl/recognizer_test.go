@@ -72,7 +72,7 @@ func TestRightsAreTakenAwayMidJob(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		f.set(setting.DeleteRowsLimit, "1000")
+		f.set(setting.DeleteRowsLimit, "100")
 		rights := "ON `" + strings.ReplaceAll(f.Schema, "_", `\_`) + "`.*"
 		reason := func() string { return f.Text("SELECT COALESCE(MAX(reason), '') FROM " + f.Schema + "_c.job") }
 		engine := func(c *Config) { c.Backend = account }
@@ -96,7 +96,7 @@ func TestRightsAreTakenAwayMidJob(t *testing.T) {
 			f.set(setting.DeleteRowsLimit, "0")
 			f.Wait("the rows to go", func() bool { return f.Rows(table) == "10000" })
 			stop()
-			f.set(setting.DeleteRowsLimit, "1000")
+			f.set(setting.DeleteRowsLimit, "100")
 		}
 	})
 }

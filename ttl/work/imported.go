@@ -43,8 +43,8 @@ func (r *Recognizer) Numbers(ctx context.Context, s *Session, policy uint64) (ca
 // startedJustNow is how long a job's start has seen what its workers need not look for again.
 const startedJustNow = time.Second
 
-// unimported refuses a task of a table into which rows were brought since its job began: while it was paused, or
-// no engine was running, or between two turns of its workers.
+// unimported is errChanged for a task of a table into which rows were brought since its job began: while it was
+// paused, or no engine was running, or between two turns of its workers.
 func (w *worker) unimported(
 	ctx context.Context, a assignment, now time.Time, known tables.Incarnation, touch string,
 ) error {
@@ -58,7 +58,7 @@ func (w *worker) unimported(
 	place, _ := known.At(a.job.Partition)
 	imported, err := w.Tables.Imported(ctx, w.session, a.policy, place, numbers, touch)
 	if err == nil && imported {
-		err = errRefused // the job has ended
+		err = errChanged // the job has ended, or, where another table has the name, is for Recognize to end
 	}
 	return err
 }
