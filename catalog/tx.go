@@ -68,9 +68,17 @@ func (s *Store) txOnce(ctx context.Context, fn func(*sql.Tx) error) error {
 		if rollback := tx.Rollback(); rollback != nil && !errors.Is(rollback, sql.ErrTxDone) {
 			return errors.Join(err, rollback)
 		}
-		return err
+		return whyDone(ctx, err)
 	}
-	return tx.Commit()
+	return whyDone(ctx, tx.Commit())
+}
+
+// whyDone is that its time is over where database/sql says no more than that a transaction was rolled back.
+func whyDone(ctx context.Context, err error) error {
+	if late := ctx.Err(); late != nil && errors.Is(err, sql.ErrTxDone) {
+		return late
+	}
+	return err
 }
 
 // backoff grows from milliseconds to a quarter of a second, with jitter so that two losers do not
