@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -24,8 +23,7 @@ func TestStories(t *testing.T) {
 	mysqltest.Both(t, func(t *testing.T, s *mysqltest.Server) {
 		binary := program.Build(t)
 		testscript.Run(t, testscript.Params{
-			Dir:      "testdata",
-			Deadline: time.Now().Add(15 * time.Minute), // a command that hangs is then named, with all its goroutines
+			Dir: "testdata",
 			Setup: func(env *testscript.Env) error {
 				env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+env.Getenv("PATH"))
 				return setup(env, &story{
