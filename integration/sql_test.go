@@ -60,13 +60,27 @@ func parse(ts *testscript.TestScript, args []string) (flags, error) {
 	return f, nil
 }
 
-// sql is the command `sql`: statements of the application, through the proxy.
-func (s *story) sql(ts *testscript.TestScript, args []string) error {
+// sql is the command `sql`: statements of the application, through the proxy. One that is not to fail is sent once more
+// if the answer says so: a server that is busy with other tests takes its time.
+func (s *story) sql(ts *testscript.TestScript, args []string, fails bool) error {
 	f, err := parse(ts, args)
 	if err != nil {
 		return err
 	}
-	return s.print(ts, s.client(f), f)
+	if fails {
+		return s.print(ts, s.client(f), f, one)
+	}
+	return s.print(ts, s.client(f), f, again)
+}
+
+// again is one, until the answer is another than to try again.
+func again(ctx context.Context, conn *sql.Conn, statement string) (result, error) {
+	for {
+		r, err := one(ctx, conn, statement)
+		if err == nil || !strings.HasSuffix(err.Error(), "; try again") {
+			return r, err
+		}
+	}
 }
 
 // client is how an account connects to the proxy; root is the server's administrator.
@@ -99,16 +113,16 @@ func (s *story) client(f flags) *mysql.Config {
 }
 
 // direct is the command `direct`: statements of an administrator, on the server itself.
-func (s *story) direct(ts *testscript.TestScript, args []string) error {
+func (s *story) direct(ts *testscript.TestScript, args []string, _ bool) error {
 	f, err := parse(ts, args)
 	if err != nil {
 		return err
 	}
-	return s.print(ts, s.server.Config(f.db), f)
+	return s.print(ts, s.server.Config(f.db), f, one)
 }
 
-func (s *story) print(ts *testscript.TestScript, c *mysql.Config, f flags) error {
-	results, err := query(context.Background(), c, f.rest)
+func (s *story) print(ts *testscript.TestScript, c *mysql.Config, f flags, send sender) error {
+	results, err := queryBy(context.Background(), send, c, f.rest)
 	for _, r := range results {
 		r.print(ts.Stdout(), f.vertical)
 	}
@@ -176,6 +190,13 @@ func (r result) print(w io.Writer, vertical bool) {
 // query runs statements one after the other in one session and returns the rows of those that have
 // any.
 func query(ctx context.Context, c *mysql.Config, statements []string) ([]result, error) {
+	return queryBy(ctx, one, c, statements)
+}
+
+// sender sends one statement: one, or again.
+type sender func(ctx context.Context, conn *sql.Conn, statement string) (result, error)
+
+func queryBy(ctx context.Context, send sender, c *mysql.Config, statements []string) ([]result, error) {
 	ctx, cancel := context.WithTimeout(ctx, mysqltest.Patience)
 	defer cancel()
 
@@ -195,7 +216,7 @@ func query(ctx context.Context, c *mysql.Config, statements []string) ([]result,
 
 	var results []result
 	for _, statement := range statements {
-		r, err := one(ctx, conn, statement)
+		r, err := send(ctx, conn, statement)
 		if err != nil {
 			return results, fmt.Errorf("%s: %w", statement, err)
 		}

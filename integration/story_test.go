@@ -152,9 +152,9 @@ func command(f func(*story, *testscript.TestScript, []string) error) func(*tests
 }
 
 // run is a command that behind ! must fail. The error is its standard error.
-func run(f func(*story, *testscript.TestScript, []string) error) func(*testscript.TestScript, bool, []string) {
+func run(f func(s *story, ts *testscript.TestScript, args []string, fails bool) error) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
-		err := f(of(ts), ts, args)
+		err := f(of(ts), ts, args, neg)
 		switch {
 		case err != nil && !neg:
 			ts.Fatalf("%v%s", err, of(ts).logs())

@@ -86,9 +86,7 @@ func (t *theatre) open(c *mysql.Config) *sql.DB {
 func (t *theatre) exec(statements ...string) {
 	t.Helper()
 	for _, s := range statements {
-		if _, err := t.db.ExecContext(t.Context(), s); err != nil {
-			t.Fatalf("%s: %v", s, err)
-		}
+		run(t.T, t.db, s)
 	}
 }
 
