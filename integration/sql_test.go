@@ -73,11 +73,11 @@ func (s *story) sql(ts *testscript.TestScript, args []string, fails bool) error 
 	return s.print(ts, s.client(f), f, again)
 }
 
-// again is one, until the answer is another than to try again.
+// again is one, until the answer is another than that the server is busy.
 func again(ctx context.Context, conn *sql.Conn, statement string) (result, error) {
 	for {
 		r, err := one(ctx, conn, statement)
-		if err == nil || !strings.HasSuffix(err.Error(), "; try again") {
+		if err == nil || !strings.HasSuffix(err.Error(), "the server is busy; try again") {
 			return r, err
 		}
 	}
