@@ -67,7 +67,7 @@ func (o *session) run(ctx context.Context, statements []string) error {
 
 // session is the command `session NAME [-direct] statement…`: a session that stays open until
 // `leave NAME`.
-func (s *story) session(ts *testscript.TestScript, args []string, _ bool) error {
+func (s *story) session(ts *testscript.TestScript, args []string) error {
 	name, o, f, err := s.named(ts, args)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (s *story) start(ts *testscript.TestScript, args []string) error {
 }
 
 // finish is the command `finish NAME`: the answer to what was started.
-func (s *story) finish(ts *testscript.TestScript, args []string, _ bool) error {
+func (s *story) finish(ts *testscript.TestScript, args []string) error {
 	if len(args) != 1 || s.sessions[args[0]] == nil || s.sessions[args[0]].done == nil {
 		return errors.New("finish needs the name of a session that was started")
 	}

@@ -60,24 +60,27 @@ func parse(ts *testscript.TestScript, args []string) (flags, error) {
 	return f, nil
 }
 
-// sql is the command `sql`: statements of the application, through the proxy. One that is not to fail is sent once more
-// if the answer says so: a server that is busy with other tests takes its time.
-func (s *story) sql(ts *testscript.TestScript, args []string, fails bool) error {
-	f, err := parse(ts, args)
-	if err != nil {
-		return err
+// sqlCommand is the command `sql`: statements of the application, through the proxy. One that is not to fail is sent
+// once more if the answer says so: a server that is busy with other tests takes its time.
+func sqlCommand(ts *testscript.TestScript, neg bool, args []string) {
+	send := again
+	if neg {
+		send = one
 	}
-	if fails {
-		return s.print(ts, s.client(f), f, one)
-	}
-	return s.print(ts, s.client(f), f, again)
+	run(func(s *story, ts *testscript.TestScript, args []string) error {
+		f, err := parse(ts, args)
+		if err != nil {
+			return err
+		}
+		return s.print(ts, s.client(f), f, send)
+	})(ts, neg, args)
 }
 
 // again is one, until the answer is another than that the server is busy.
 func again(ctx context.Context, conn *sql.Conn, statement string) (result, error) {
 	for {
 		r, err := one(ctx, conn, statement)
-		if err == nil || !strings.HasSuffix(err.Error(), "the server is busy; try again") {
+		if !mysqltest.Busy(err) {
 			return r, err
 		}
 	}
@@ -113,7 +116,7 @@ func (s *story) client(f flags) *mysql.Config {
 }
 
 // direct is the command `direct`: statements of an administrator, on the server itself.
-func (s *story) direct(ts *testscript.TestScript, args []string, _ bool) error {
+func (s *story) direct(ts *testscript.TestScript, args []string) error {
 	f, err := parse(ts, args)
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ func TestStories(t *testing.T) {
 			Cmds: map[string]func(*testscript.TestScript, bool, []string){
 				"proxy":   command((*story).proxy),
 				"server":  command((*story).serverCommand),
-				"sql":     run((*story).sql),
+				"sql":     sqlCommand,
 				"direct":  run((*story).direct),
 				"await":   command((*story).await),
 				"session": run((*story).session),
@@ -152,9 +152,9 @@ func command(f func(*story, *testscript.TestScript, []string) error) func(*tests
 }
 
 // run is a command that behind ! must fail. The error is its standard error.
-func run(f func(s *story, ts *testscript.TestScript, args []string, fails bool) error) func(*testscript.TestScript, bool, []string) {
+func run(f func(*story, *testscript.TestScript, []string) error) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
-		err := f(of(ts), ts, args, neg)
+		err := f(of(ts), ts, args)
 		switch {
 		case err != nil && !neg:
 			ts.Fatalf("%v%s", err, of(ts).logs())

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +32,12 @@ func Unreadable(err error) bool {
 	const unreadableText = 3854
 	refused, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && refused.Number == unreadableText
+}
+
+// Busy reports whether a statement through the proxy was answered that its time was over before the catalog had been
+// asked or written: nothing was changed, and it may be sent again.
+func Busy(err error) bool {
+	return err != nil && strings.HasSuffix(err.Error(), "the server is busy; try again")
 }
 
 // RunOddText runs a statement of so many seconds whose text MySQL cannot convert for whoever asks who is connected. It

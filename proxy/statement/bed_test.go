@@ -117,7 +117,7 @@ func run(t *testing.T, db *sql.DB, query string, args ...any) {
 	t.Helper()
 	late := time.Now().Add(mysqltest.Patience)
 	_, err := db.ExecContext(t.Context(), query, args...)
-	for err != nil && strings.HasSuffix(err.Error(), "the server is busy; try again") && time.Now().Before(late) {
+	for mysqltest.Busy(err) && time.Now().Before(late) {
 		_, err = db.ExecContext(t.Context(), query, args...)
 	}
 	if err != nil {
