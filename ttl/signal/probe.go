@@ -57,7 +57,7 @@ func (p *Probe) Read(ctx context.Context, l Look) ([]Reading, error) {
 	if l.Idle && p.usual.known() {
 		n = 1
 	}
-	now, longest, err := p.several(ctx, n)
+	now, longest, ended, err := p.several(ctx, n)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (p *Probe) Read(ctx context.Context, l Look) ([]Reading, error) {
 	}
 	p.recent = (p.recent + now) / 2
 
-	if l.Resting {
+	if l.Resting && ended {
 		p.usual.learn(now)
 	}
 	switch {
@@ -80,13 +80,20 @@ func (p *Probe) Read(ctx context.Context, l Look) ([]Reading, error) {
 
 	r := Reading{
 		State: Measured, Value: p.recent, Unit: "ms",
-		Threshold: max(p.usual.mean*float64(percent)/100, p.usual.mean+leastProbe),
+		Threshold: p.threshold(float64(percent) / 100),
 		Detail:    "usual is " + figure(p.usual.mean) + " ms",
 	}
 	if longest >= stall {
 		r.Detail += p.advice(ctx, l.Server)
 	}
 	return []Reading{r}, nil
+}
+
+// threshold is what a change may take on average: so many times what is usual, and always less than one that does not
+// end is seen to take, or that would never be too long.
+func (p *Probe) threshold(times float64) float64 {
+	most := (p.usual.mean + patience.Seconds()*1e3) / 2
+	return min(max(p.usual.mean*times, p.usual.mean+leastProbe), most)
 }
 
 // count counts a change, if anything can be said about it.
@@ -115,23 +122,25 @@ func logWriters(ctx context.Context, server Querier) string {
 	return "; commits stand still for a tenth of a second: innodb_log_writer_threads = ON makes that rare"
 }
 
-// once is how long one change takes. That it takes too long is an answer.
-func (p *Probe) once(ctx context.Context) (time.Duration, error) {
-	took, err := p.write(ctx)
+// once is how long one change takes, and whether it has ended by then. That it takes too long is an answer.
+func (p *Probe) once(ctx context.Context) (took time.Duration, ended bool, err error) {
+	took, err = p.write(ctx)
 	if took > 0 && errors.Is(err, context.DeadlineExceeded) {
-		err = nil
+		return took, false, nil
 	}
-	return took, err
+	return took, true, err
 }
 
-// several is how many milliseconds a change takes on average, and how long the longest took.
-func (p *Probe) several(ctx context.Context, most int) (mean float64, longest time.Duration, err error) {
+// several is how many milliseconds a change takes on average, how long the longest took, and whether all have ended.
+func (p *Probe) several(ctx context.Context, most int) (mean float64, longest time.Duration, ended bool, err error) {
 	began, n, sum := time.Now(), 0, time.Duration(0)
+	ended = true
 	for ctx.Err() == nil {
-		took, err := p.once(ctx)
+		took, inTime, err := p.once(ctx)
 		if err != nil {
-			return 0, 0, err
+			return 0, 0, false, err
 		}
+		ended = ended && inTime
 		n, sum, longest = n+1, sum+took, max(longest, took)
 		p.count(took)
 		if n == most || time.Since(began)+probesGap >= probesUntil {
@@ -145,5 +154,5 @@ func (p *Probe) several(ctx context.Context, most int) (mean float64, longest ti
 		}
 		timer.Stop()
 	}
-	return (sum / time.Duration(max(n, 1))).Seconds() * 1e3, longest, nil
+	return (sum / time.Duration(max(n, 1))).Seconds() * 1e3, longest, ended, nil
 }

@@ -113,6 +113,49 @@ func TestProbeLearnsAtRest(t *testing.T) {
 	})
 }
 
+// TestProbeThatDoesNotEnd: a change that has not ended after a second takes too long, whatever is usual and whatever
+// is allowed, and never becomes usual.
+func TestProbeThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	for _, usually := range []time.Duration{2 * time.Millisecond, 300 * time.Millisecond, 800 * time.Millisecond} {
+		for _, percent := range []string{"150", "100000"} {
+			t.Run(usually.String()+" "+percent, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					takes, settings := time.Hour, setting.Values{setting.ThrottleProbe: percent}
+					p := NewProbe(func(ctx context.Context) (time.Duration, error) { return spend(ctx, takes) })
+					p.advice = silent
+					look := func(times int, resting bool) (r Reading) {
+						for range times {
+							ctx, cancel := context.WithTimeout(t.Context(), patience)
+							defer cancel()
+							all, err := p.Read(ctx, Look{Server: mute{}, Settings: settings, Resting: resting})
+							if err != nil || len(all) != 1 {
+								t.Fatalf("it says %v (%v)", all, err)
+							}
+							r = all[0]
+						}
+						return r
+					}
+
+					if r := look(2*usualAfter, true); r.State != NotSeen {
+						t.Errorf("before a change has ended it says %v", r)
+					}
+					takes = usually
+					look(10, true)
+					if r := look(1, false); r.State != Measured || r.Pressure() > 1 {
+						t.Errorf("as usual it says %v", r)
+					}
+					takes = time.Hour
+					if r := look(4, false); r.Pressure() <= 1 {
+						t.Errorf("while no change ends it says %v", r)
+					}
+				})
+			})
+		}
+	}
+}
+
 // mute is a server that is not asked.
 type mute struct{ Querier }
 
