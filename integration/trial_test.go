@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -161,9 +162,11 @@ func (s *trial) wait(what string, until func() bool) {
 	s.Helper()
 	for deadline := time.Now().Add(mysqltest.Patience); !until(); {
 		if time.Now().After(deadline) {
-			s.Fatalf("%s did not happen: %v", what,
+			_, signals := s.shown("SHOW TTL THROTTLE")
+			s.Fatalf("%s did not happen: %v, signals %q", what,
 				append(s.column(s.db, "SELECT CONCAT_WS(' ', state, reason, plan) FROM ttlproxy.job"),
-					s.column(s.direct, "SELECT CONCAT_WS(' ', how, state, state_at, reason) FROM "+s.catalog+".departure")...))
+					s.column(s.direct, "SELECT CONCAT_WS(' ', how, state, state_at, reason) FROM "+s.catalog+".departure")...),
+				signals)
 		}
 		select {
 		case <-s.Context().Done():
@@ -236,37 +239,43 @@ func (s *trial) after(statement string) string {
 
 func (s *trial) verdict() string {
 	s.Helper()
-	rows, err := s.db.QueryContext(s.Context(), "SHOW TTL TABLES FOR "+s.table)
+	names, lines := s.shown("SHOW TTL TABLES FOR " + s.table)
+	if at := slices.Index(names, "Verdict"); at >= 0 && len(lines) > 0 {
+		return lines[len(lines)-1][at]
+	}
+	return ""
+}
+
+// shown is what a SHOW says, in columns of these names.
+func (s *trial) shown(show string) (names []string, lines [][]string) {
+	s.Helper()
+	rows, err := s.db.QueryContext(s.Context(), show)
 	if err != nil {
 		s.Fatal(err)
 	}
 	defer rows.Close()
 
-	names, err := rows.Columns()
-	if err != nil {
+	if names, err = rows.Columns(); err != nil {
 		s.Fatal(err)
 	}
-
 	values, into := make([]sql.NullString, len(names)), make([]any, len(names))
 	for i := range values {
 		into[i] = &values[i]
 	}
-
-	verdict := ""
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
 			s.Fatal(err)
 		}
-		for i, name := range names {
-			if name == "Verdict" {
-				verdict = values[i].String
-			}
+		line := make([]string, len(values))
+		for i, v := range values {
+			line[i] = v.String
 		}
+		lines = append(lines, line)
 	}
 
 	if err := rows.Err(); err != nil {
 		s.Fatal(err)
 	}
 
-	return verdict
+	return names, lines
 }
