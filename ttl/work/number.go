@@ -21,12 +21,12 @@ const tableNumber = `SELECT COUNT(*), COUNT(subpartition_name),
 // does not show them, or there are several tables in one.
 func (s *Session) TableNumber(ctx context.Context, touch string) (number uint64, err error) {
 	defer s.rollback(ctx) // it closes a session that was lost, too
-	if _, err := s.conn.ExecContext(ctx, "START TRANSACTION"); err != nil {
+	if _, err := s.link().ExecContext(ctx, "START TRANSACTION"); err != nil {
 		return 0, fmt.Errorf("begin: %w", err)
 	}
 
 	// That somebody else has locked the row does not matter: the lock on the table is there by then.
-	switch _, err := s.conn.ExecContext(ctx, touch); {
+	switch _, err := s.link().ExecContext(ctx, touch); {
 	case refusedWith(err, ddl.CodeTableDenied, ddl.CodeColumnDenied, ddl.CodeSchemaDenied):
 		return 0, nil // and may not delete, either
 	case err != nil && !refusedWith(err, ddl.CodeLockNowait):

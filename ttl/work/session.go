@@ -73,7 +73,8 @@ const countTables = "SHOW SESSION STATUS WHERE Variable_name IN ('Com_create_tab
 // Session is one dedicated connection of a worker. Not safe for concurrent use.
 type Session struct {
 	db   *sql.DB
-	conn *sql.Conn
+	conn *sql.Conn // nil while the session is closed
+	gone *sql.Conn // the one that was closed last, which answers sql.ErrConnDone
 	id   uint64
 	used time.Time
 	born time.Time
@@ -295,7 +296,7 @@ func (s *Session) packetWithin(ctx context.Context, limit time.Duration, stateme
 	defer cancel()
 
 	var found []int64
-	err := s.conn.Raw(func(raw any) error {
+	err := s.link().Raw(func(raw any) error {
 		text := strings.Join(slices.Concat(statements, s.restore()), ";\n")
 		result, err := raw.(driver.ExecerContext).ExecContext(ctx, text, nil)
 		if err != nil {
@@ -340,14 +341,14 @@ func (s *Session) restore() []string { return slices.Concat([]string{restored}, 
 
 // QueryContext makes the session a tables.Querier.
 func (s *Session) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	rows, err := s.conn.QueryContext(ctx, query, args...)
+	rows, err := s.link().QueryContext(ctx, query, args...)
 	s.asked(err)
 	return rows, err
 }
 
 // QueryRowContext is QueryContext for one row.
 func (s *Session) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	row := s.conn.QueryRowContext(ctx, query, args...)
+	row := s.link().QueryRowContext(ctx, query, args...)
 	s.asked(row.Err())
 	return row
 }
@@ -364,5 +365,9 @@ func (s *Session) Close() {
 	}
 	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn }) // ErrBadConn makes the pool drop it
 	_ = s.conn.Close()
-	s.conn = nil
+	s.conn, s.gone = nil, s.conn
 }
+
+// link is the connection. Of a session that was closed since it was made ready, by a ROLLBACK that was not answered
+// for example, it is one that answers with an error.
+func (s *Session) link() *sql.Conn { return cmp.Or(s.conn, s.gone) }

@@ -1,6 +1,8 @@
 package work
 
 import (
+	"database/sql"
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,6 +33,38 @@ func TestBrokenSessionIsReplaced(t *testing.T) {
 		if err := s.Ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		if err := s.QueryRowContext(t.Context(), "SELECT 1").Scan(&one); err != nil {
+			t.Errorf("after it was made ready again: %v", err)
+		}
+	})
+}
+
+// TestClosedSessionsAnswer: a session may be closed between two questions, by a ROLLBACK for example that a busy server
+// does not answer in time. The next question is answered with an error, and does not end the whole process.
+func TestClosedSessionsAnswer(t *testing.T) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		s := newFixture(t, cfg, 0).engine.Session()
+		if err := s.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+
+		s.Close()
+		var one int
+		_, keys := plan.QueryKeys(t.Context(), s, "SELECT 1", 1)
+		_, packet := s.packet(t.Context(), "DO 0")
+		_, number := s.TableNumber(t.Context(), "DO 0")
+		for what, err := range map[string]error{
+			"a row": s.QueryRowContext(t.Context(), "SELECT 1").Scan(&one), "keys": keys, "a packet": packet, "a number": number,
+		} {
+			if !errors.Is(err, sql.ErrConnDone) || !lost(err) {
+				t.Errorf("%s: got %v", what, err)
+			}
+		}
+
+		if err := s.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
 		if err := s.QueryRowContext(t.Context(), "SELECT 1").Scan(&one); err != nil {
 			t.Errorf("after it was made ready again: %v", err)
 		}
