@@ -162,11 +162,10 @@ func (s *trial) wait(what string, until func() bool) {
 	s.Helper()
 	for deadline := time.Now().Add(mysqltest.Patience); !until(); {
 		if time.Now().After(deadline) {
-			_, signals := s.shown("SHOW TTL THROTTLE")
 			s.Fatalf("%s did not happen: %v, signals %q", what,
 				append(s.column(s.db, "SELECT CONCAT_WS(' ', state, reason, plan) FROM ttlproxy.job"),
 					s.column(s.direct, "SELECT CONCAT_WS(' ', how, state, state_at, reason) FROM "+s.catalog+".departure")...),
-				signals)
+				s.shown("SHOW TTL THROTTLE").rows)
 		}
 		select {
 		case <-s.Context().Done():
@@ -239,43 +238,25 @@ func (s *trial) after(statement string) string {
 
 func (s *trial) verdict() string {
 	s.Helper()
-	names, lines := s.shown("SHOW TTL TABLES FOR " + s.table)
-	if at := slices.Index(names, "Verdict"); at >= 0 && len(lines) > 0 {
-		return lines[len(lines)-1][at]
+	shown := s.shown("SHOW TTL TABLES FOR " + s.table)
+	if at := slices.Index(shown.columns, "Verdict"); at >= 0 && len(shown.rows) > 0 {
+		return shown.rows[len(shown.rows)-1][at]
 	}
 	return ""
 }
 
-// shown is what a SHOW says, in columns of these names.
-func (s *trial) shown(show string) (names []string, lines [][]string) {
+// shown is what a SHOW says.
+func (s *trial) shown(show string) result {
 	s.Helper()
-	rows, err := s.db.QueryContext(s.Context(), show)
+	conn, err := s.db.Conn(s.Context())
 	if err != nil {
 		s.Fatal(err)
 	}
-	defer rows.Close()
+	defer conn.Close()
 
-	if names, err = rows.Columns(); err != nil {
+	r, err := one(s.Context(), conn, show)
+	if err != nil {
 		s.Fatal(err)
 	}
-	values, into := make([]sql.NullString, len(names)), make([]any, len(names))
-	for i := range values {
-		into[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			s.Fatal(err)
-		}
-		line := make([]string, len(values))
-		for i, v := range values {
-			line[i] = v.String
-		}
-		lines = append(lines, line)
-	}
-
-	if err := rows.Err(); err != nil {
-		s.Fatal(err)
-	}
-
-	return names, lines
+	return r
 }
