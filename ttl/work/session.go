@@ -218,9 +218,6 @@ func (s *Session) tidy(ctx context.Context) bool {
 	if !s.touched {
 		return true
 	}
-	if s.conn == nil {
-		return false
-	}
 
 	told, made := 0, 0
 	err := tables.EachRow(ctx, s, countTables, nil, func(rows *sql.Rows) error {
