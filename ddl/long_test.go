@@ -37,11 +37,12 @@ func TestLongStatements(t *testing.T) {
 		"changes":                     ";ALTER TABLE t FORCE" + strings.Repeat(",REMOVE TTL", 40_000),
 	} {
 		for _, mode := range []Mode{{}, {MariaDB: true}} {
-			began := time.Now()
-			for _, st := range Parse("CREATE TABLE t (c DATETIME) "+text, mode) {
-				st.Forward()
-			}
-			if took := time.Since(began); took > 6*time.Second {
+			took := busy(t, func() {
+				for _, st := range Parse("CREATE TABLE t (c DATETIME) "+text, mode) {
+					st.Forward()
+				}
+			})
+			if took > 6*time.Second {
 				t.Errorf("%s: %d bytes took %v", name, len(text), took)
 			}
 		}

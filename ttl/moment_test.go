@@ -110,12 +110,27 @@ func (m *moment) mustTick() {
 // pass is what an engine does until nothing is left to do at that moment; then it leaves.
 func (m *moment) pass() {
 	m.f.T.Helper()
-	ctx := m.f.T.Context()
-	defer m.engine.leave(context.WithoutCancel(ctx), m.engine.node.Load())
+	defer m.leave()
 	for range 4 { // start, work, finish; and nothing more
 		m.mustTick()
-		m.workUntilCalled(ctx)
+		m.workUntilCalled(m.f.T.Context())
 	}
+}
+
+// passUntil is pass, but goes on until something has happened: on a busy machine a tick's second for what is large may
+// be too little.
+func (m *moment) passUntil(what string, happened func() bool) {
+	m.f.T.Helper()
+	defer m.leave()
+	m.f.Wait(what, func() bool {
+		m.mustTick()
+		m.workUntilCalled(m.f.T.Context())
+		return happened()
+	})
+}
+
+func (m *moment) leave() {
+	m.engine.leave(context.WithoutCancel(m.f.T.Context()), m.engine.node.Load())
 }
 
 // workUntilCalled works on what there is, but sends no more packets than most.
