@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -238,7 +240,7 @@ func TestTakenOverMidJob(t *testing.T) {
 			},
 			"other partitions": {parts, parts, []string{"RENAME TABLE {t}.t TO {t}.old, {t}.other TO {t}.t"}},
 		} {
-			t.Run(name, func(t *testing.T) {
+			takenOver := func(t *testing.T, waits bool) {
 				t.Parallel()
 				f := newFixture(t, cfg, 0)
 				f.Fill("seed", 20_000)
@@ -252,7 +254,8 @@ func TestTakenOverMidJob(t *testing.T) {
 				}
 
 				f.set(setting.DeleteRowsLimit, "100")
-				defer f.run(nil)()
+				stop := filepath.Join(t.TempDir(), "stop")
+				defer f.run(func(c *Config) { c.StopFile = stop })()
 
 				f.Wait("the first rows to go", func() bool { return f.Rows("t") != "20000" })
 
@@ -264,15 +267,31 @@ func TestTakenOverMidJob(t *testing.T) {
 					"INSERT INTO "+f.Schema+".other SELECT id, '2020-01-01', pad FROM "+f.Schema+".seed")
 				f.Admin.SetMaxOpenConns(0)
 
+				if waits {
+					if err := os.WriteFile(stop, nil, 0o600); err != nil {
+						t.Fatal(err)
+					}
+					f.Wait("nobody to work on it", func() bool {
+						return f.Text(f.In("SELECT COUNT(*) FROM {t}_c.task WHERE owner IS NOT NULL")) == "0"
+					})
+				}
 				for _, s := range c.take {
 					f.Exec(strings.ReplaceAll(s, "{t}", f.Schema))
+				}
+				if waits {
+					f.Wait("the job to be older than a moment", f.NextSecond())
+					if err := os.Remove(stop); err != nil {
+						t.Fatal(err)
+					}
 				}
 
 				f.Wait("a person to be asked", f.asks)
 				if left := f.Rows("t"); left != "20000" {
 					t.Errorf("%s rows are left of the table that nobody gave a TTL, want all 20000", left)
 				}
-			})
+			}
+			t.Run(name, func(t *testing.T) { takenOver(t, false) })
+			t.Run(name+", while it waits", func(t *testing.T) { takenOver(t, true) })
 		}
 	})
 }

@@ -519,6 +519,8 @@ func (w *worker) giveBack(ctx context.Context, a assignment, cause error) error 
 		return w.replan(ctx, a.job, cause)
 	case errors.As(cause, &doubt):
 		return w.setState(ctx, a.job, catalog.JobPaused, catalog.Waits(*doubt))
+	case classify(cause) == replan: // nothing was planned yet; another table may have the name
+		return errors.Join(cause, w.changed(ctx, a))
 	case classify(cause) == pause:
 		return w.setState(ctx, a.job, catalog.JobPaused, catalog.Waits{Why: pauseReason(cause, w.Account, a.job.Table)})
 	case classify(cause) == never || errors.Is(cause, errStuck) || errors.Is(cause, errKeyless):
