@@ -19,7 +19,7 @@ func (h *handshake) authenticate() error {
 	s := h.s
 	answers := make(chan error, 1)
 	go func() {
-		err := h.passAnswers()
+		err := s.guard("answers", h.passAnswers)
 		if err != nil {
 			s.backend.SetReadDeadline(past) //nolint:errcheck // wakes passQuestions
 		}

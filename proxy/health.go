@@ -2,10 +2,13 @@ package proxy
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/panics"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
@@ -188,11 +191,17 @@ func (b *Backends) examine(ctx context.Context, k *backend, config BackendsConfi
 	limited, cancel := context.WithTimeout(ctx, config.CheckTimeout)
 	defer cancel()
 
-	var err error
-	if config.CheckUser != "" {
-		h, err = b.ask(limited, k, config)
-	} else {
-		err = b.greets(limited, k.address)
+	err := panics.Caught(func() (err error) {
+		if config.CheckUser != "" {
+			h, err = b.ask(limited, k, config)
+			return err
+		}
+		return b.greets(limited, k.address)
+	})
+	if bug, ok := errors.AsType[*panics.Error](err); ok {
+		b.log.ErrorContext(ctx, "panic while a backend was examined", slog.String("backend", k.String()),
+			slog.Any("err", bug), slog.String("stack", string(bug.Stack)))
+		return Health{}, false
 	}
 
 	switch late := time.Since(began) > config.CheckTimeout*3/2; {

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/panics"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
@@ -165,7 +165,7 @@ func (s *session) guard(direction string, run func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("panic in a session",
-				slog.String("direction", direction), slog.Any("err", p), slog.String("stack", string(debug.Stack())))
+				slog.String("direction", direction), slog.Any("err", p), slog.String("stack", string(panics.Stack(p))))
 			s.server.metrics.panics.Inc()
 			s.apologise(1)
 			s.close()

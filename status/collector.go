@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/panics"
 )
 
 // tableMetrics bounds the tables with metrics of their own: those with the worst verdicts and those that are late, and
@@ -135,6 +137,17 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect reads the catalog and sends what it says.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
+	err := panics.Caught(func() error {
+		c.collect(ch)
+		return nil
+	})
+	if bug, ok := errors.AsType[*panics.Error](err); ok { // Prometheus would let it end the process
+		c.log.Error("panic in catalog metrics", slog.Any("err", bug), slog.String("stack", string(bug.Stack)))
+		ch <- prometheus.NewInvalidMetric(c.descs.up, bug)
+	}
+}
+
+func (c *Collector) collect(ch chan<- prometheus.Metric) {
 	//nolint:forbidigo // Prometheus collects without a context
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()

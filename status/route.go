@@ -1,11 +1,15 @@
 package status
 
 import (
+	"errors"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/ttlproxy/ttlproxy/panics"
 )
 
 // route is one thing the listener answers. The muxes, the token check and the test of openapi.json
@@ -76,7 +80,22 @@ func (s *Server) handler() http.Handler {
 		refuse(w, http.StatusForbidden,
 			"another site's page asked for this: act on the status page itself, or with a script")
 	}))
-	return secured(s.forThisMachine(own.Handler(s.gate.handler(s.routes()))))
+	return secured(s.survived(s.forThisMachine(own.Handler(s.gate.handler(s.routes())))))
+}
+
+// survived answers a request that a bug ends, and tells of it.
+func (s *Server) survived(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err := panics.Caught(func() error {
+			next.ServeHTTP(w, r)
+			return nil
+		})
+		if bug, ok := errors.AsType[*panics.Error](err); ok {
+			s.log.ErrorContext(r.Context(), "panic in a request", slog.String("path", r.URL.Path), slog.Any("err", bug),
+				slog.String("stack", string(bug.Stack)))
+			refuse(w, http.StatusInternalServerError, bug.Error()+"; the log has more")
+		}
+	})
 }
 
 // forThisMachine refuses requests to a listener on this machine under another name. Health checks

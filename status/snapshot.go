@@ -6,10 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/report"
+	"github.com/ttlproxy/ttlproxy/panics"
 )
 
 // snapshotAge is how long one reading of the catalog serves everybody: a hundred open pages cost as
@@ -79,7 +78,7 @@ func (v *viewer) forget() {
 // takeLook reads what the lists of SHOW TTL are made of, and what only the page shows.
 func takeLook(ctx context.Context, from Reads) (*snapshot, error) {
 	l := &snapshot{}
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctx := panics.WithContext(ctx)
 
 	g.Go(func() error {
 		s, err := report.Read(ctx, from)

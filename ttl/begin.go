@@ -11,6 +11,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
+	"github.com/ttlproxy/ttlproxy/panics"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 	"github.com/ttlproxy/ttlproxy/ttl/work"
@@ -94,10 +95,10 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy) {
 	began := time.Now()
 	var tried atomic.Int64
 	var mu sync.Mutex // of setbacks
-	var starting sync.WaitGroup
+	starting := panics.New()
 	for _, s := range t.startersFor(len(due)) {
 		s.server.asked = false
-		starting.Go(func() {
+		starting.Go(func() error {
 			for some := range queue {
 				s.glanceAt(ctx, now, some)
 				for _, d := range some {
@@ -108,14 +109,15 @@ func (t *ticker) begin(ctx context.Context, now time.Time, due []duePolicy) {
 					}
 					tried.Add(1)
 					if t.startsOver(ctx, began) {
-						return
+						return nil
 					}
 				}
 			}
+			return nil
 		})
 	}
 
-	starting.Wait()
+	_ = starting.Wait() // each reports its own
 	if rushes {
 		t.engine.rush.ends(len(due)-int(tried.Load()), t.wakeCrew)
 	}

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/panics"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/signal"
 	"github.com/ttlproxy/ttlproxy/ttl/work"
@@ -133,7 +133,7 @@ func New(cfg Config, store *catalog.Store, log *slog.Logger, metrics *Metrics) (
 }
 
 // Run works until ctx ends, then gives its tasks back and returns nil. It survives an unreachable
-// catalog: nothing is deleted meanwhile.
+// catalog: nothing is deleted meanwhile. A panic of any of its goroutines comes out of it, when all have ended.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.sessions.Close()
 	for ctx.Err() == nil {
@@ -174,7 +174,7 @@ func (e *Engine) registration(ctx context.Context) error {
 
 	e.log.LogAttrs(ctx, slog.LevelInfo, "engine runs", slog.Uint64("node", id))
 
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctx := panics.WithContext(ctx)
 	g.Go(func() error { return e.beats(ctx) })
 	g.Go(func() error { return e.ticks(ctx) })
 	g.Go(func() error { return e.throttles(ctx) })

@@ -7,11 +7,11 @@ import (
 	"log/slog"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/panics"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 	"github.com/ttlproxy/ttlproxy/ttl/signal"
 	"github.com/ttlproxy/ttlproxy/ttl/work"
@@ -454,13 +454,14 @@ func (t *throttler) measure(ctx context.Context, idle bool) (share float64, by s
 // askGlancing asks the signals. An application that comes while they take their time is not kept waiting.
 func (t *throttler) askGlancing(ctx context.Context, look signal.Look) {
 	asking, asked := context.WithCancel(ctx)
-	var all sync.WaitGroup
-	all.Go(func() {
+	all := panics.New()
+	all.Go(func() error {
 		defer asked()
 		t.watch.Ask(ctx, look)
+		return nil
 	})
 	t.glance(ctx, asking)
-	all.Wait()
+	_ = all.Wait()
 }
 
 // decide returns the share that follows from what signals say, with the reading that decides.

@@ -7,10 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/panics"
 )
 
 // Source is where the facts come from: a *catalog.Store.
@@ -69,7 +68,7 @@ func Read(ctx context.Context, from Source) (*Snapshot, error) {
 	s := &Snapshot{}
 	var values setting.Values
 	var shares []catalog.Throttle
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctx := panics.WithContext(ctx)
 	g.SetLimit(readConnections)
 
 	// What takes longest comes first.

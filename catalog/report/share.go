@@ -2,7 +2,8 @@ package report
 
 import (
 	"runtime"
-	"sync"
+
+	"github.com/ttlproxy/ttlproxy/panics"
 )
 
 // leastShare is how many lines of a list are worth a processor of their own.
@@ -12,10 +13,13 @@ const leastShare = 300
 // where they are many, and returns when all have been done.
 func Share(lines int, do func(from, to int)) {
 	parts := max(1, min(lines/leastShare, runtime.GOMAXPROCS(0)))
-	var g sync.WaitGroup
+	g := panics.New()
 	for i := range parts - 1 {
-		g.Go(func() { do(i*lines/parts, (i+1)*lines/parts) })
+		g.Go(func() error {
+			do(i*lines/parts, (i+1)*lines/parts)
+			return nil
+		})
 	}
 	do((parts-1)*lines/parts, lines)
-	g.Wait()
+	_ = g.Wait()
 }

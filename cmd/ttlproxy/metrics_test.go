@@ -94,6 +94,7 @@ func allMetrics(t *testing.T) map[string]metric {
 	catalog.NewMetrics(l)
 	ttl.NewMetrics(l)
 	newReloadMetrics(l)
+	newPanicMetric(l)
 	l.MustRegister(backends, new(proxy.Server), status.NewCollector(nil, slog.New(slog.DiscardHandler)))
 	return l.metrics
 }

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/panics"
 	"github.com/ttlproxy/ttlproxy/proxy"
 	"github.com/ttlproxy/ttlproxy/proxy/statement"
 	"github.com/ttlproxy/ttlproxy/status"
@@ -135,8 +137,8 @@ func (r *running) run(ctx context.Context, ready func(at listening)) error {
 	return g.Wait()
 }
 
-// delete runs the engine on the server that the catalog belongs to, and records what it does for
-// the charts.
+// delete runs the engine on the server that the catalog belongs to. A bug there ends no connection of a client: when
+// the engine has panicked, a new one begins in its place, after a rest.
 func (r *running) delete(ctx context.Context, store *catalog.Store, address string) error {
 	witness, err := catalog.NewWitness(store, r.StateDir, r.log)
 	if err != nil {
@@ -151,9 +153,23 @@ func (r *running) delete(ctx context.Context, store *catalog.Store, address stri
 		r.log.WarnContext(ctx, "the stop file may go unseen", slog.String("why", f.Text), slog.String("do", f.Advice))
 	}
 
+	panicked := newPanicMetric(r.registry)
+	tell := func(e *panics.Error, rest time.Duration) {
+		panicked.Inc()
+		r.log.ErrorContext(ctx, "panic in the engine: it begins anew", slog.Any("err", e), slog.Duration("in", rest),
+			slog.String("stack", string(e.Stack)))
+	}
+	return panics.Keep(ctx, tell, func(ctx context.Context) error { return r.runEngine(ctx, store, witness, address) })
+}
+
+// runEngine runs an engine with what looks after it, and records what it does for the charts.
+func (r *running) runEngine(
+	ctx context.Context, store *catalog.Store, witness *catalog.Witness, address string,
+) error {
 	own := prometheus.NewRegistry() // without what has to be asked of the catalog
 	metrics := ttl.NewMetrics(own)
 	r.registry.MustRegister(own)
+	defer r.registry.Unregister(own)
 
 	engine, err := ttl.New(ttl.Config{
 		Backend: r.login(r.backends), Node: thisNode(address), StopFile: r.StopFile, Admit: witness.Admit,
@@ -164,13 +180,23 @@ func (r *running) delete(ctx context.Context, store *catalog.Store, address stri
 		return err
 	}
 
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctx := panics.WithContext(ctx)
 	g.Go(func() error { return witness.Run(ctx) })
 	g.Go(func() error { return engine.Run(ctx) })
 	g.Go(func() error { return r.introduceMembers(ctx, store) })
 	g.Go(func() error { return status.NewRecorder(store, own, engine.Node, r.log).Run(ctx) })
 
 	return g.Wait()
+}
+
+// newPanicMetric counts what no engine lives to tell.
+func newPanicMetric(registry prometheus.Registerer) prometheus.Counter {
+	m := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "ttlproxy_engine_panics_total",
+		Help: "Times that this node's engine ended because of a bug in it, and began anew.",
+	})
+	registry.MustRegister(m)
+	return m
 }
 
 // thisNode is how this process is listed in SHOW TTL NODES.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/panics"
 	"github.com/ttlproxy/ttlproxy/proxy"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
@@ -275,16 +276,28 @@ func (h *Handler) settle(ctx context.Context, s *catalog.Staged, end func(contex
 	}
 
 	go func() {
-		for tried := err; unsettled(tried); tried = once() {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(settleAgain):
-			}
+		err := panics.Caught(func() error { return h.settleLater(ctx, s, once) })
+		if bug, ok := errors.AsType[*panics.Error](err); ok {
+			h.log.ErrorContext(ctx, "panic while a statement's policy was settled", slog.Any("err", bug),
+				slog.String("stack", string(bug.Stack)))
 		}
-		h.log.InfoContext(ctx, "a statement's policy is settled", slog.Any("warnings", s.Warnings))
 	}()
 	return err
+}
+
+// settleLater tries until a stage is ended.
+func (h *Handler) settleLater(ctx context.Context, s *catalog.Staged, once func() error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(settleAgain):
+		}
+		if err := once(); !unsettled(err) {
+			h.log.InfoContext(ctx, "a statement's policy is settled", slog.Any("warnings", s.Warnings))
+			return nil
+		}
+	}
 }
 
 // unsettled reports whether a stage is still to be ended.

@@ -5,9 +5,8 @@ import (
 	"log/slog"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/panics"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 )
 
@@ -68,7 +67,7 @@ func (c *Crew) Wake() {
 
 // Run keeps as many workers at work as the settings say, while there is work.
 func (c *Crew) Run(ctx context.Context) error {
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctx := panics.WithContext(ctx)
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():

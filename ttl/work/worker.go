@@ -3,10 +3,12 @@ package work
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/ttlproxy/ttlproxy/catalog"
+	"github.com/ttlproxy/ttlproxy/panics"
 	"github.com/ttlproxy/ttlproxy/ttl/pace"
 )
 
@@ -81,12 +83,8 @@ func (c *Crew) Work(ctx context.Context) {
 			return
 		}
 
-		c.atWork.take(task)
-		c.Metrics.working(1)
 		c.Metrics.claimed.Inc()
-		err = w.carry(ctx, task)
-		c.Metrics.working(-1)
-		c.atWork.drop(task)
+		err = w.work(ctx, task)
 		c.Queue.Serve(task.JobID)
 
 		if errors.Is(err, catalog.ErrFence) {
@@ -98,6 +96,23 @@ func (c *Crew) Work(ctx context.Context) {
 			_ = c.linger(ctx, 0, time.Second)
 		}
 	}
+}
+
+// work carries a task through. A session with which something has panicked serves nobody else: nobody knows how far its
+// transaction is.
+func (w *worker) work(ctx context.Context, task catalog.Task) error {
+	w.atWork.take(task)
+	w.Metrics.working(1)
+	err := panics.Caught(func() error { return w.carry(ctx, task) })
+	w.Metrics.working(-1)
+	w.atWork.drop(task)
+
+	if bug, ok := errors.AsType[*panics.Error](err); ok {
+		w.session.Close()
+		bug.Value = fmt.Sprintf("job %d: %v", task.JobID, bug.Value)
+		panic(bug)
+	}
+	return err
 }
 
 func (w *worker) claim(ctx context.Context) (catalog.Task, error) {
