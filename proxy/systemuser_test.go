@@ -138,8 +138,6 @@ func TestBalancerOnASocketIsNotItsClients(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Close()
-
 		err = wiretest.Script{
 			wiretest.SendBytes([]byte("PROXY TCP4 192.0.2.7 192.0.2.1 41000 3306\r\n")), expectAny(),
 			wiretest.Send(1, wiretest.Response(wiretest.Capabilities)),
@@ -151,6 +149,7 @@ func TestBalancerOnASocketIsNotItsClients(t *testing.T) {
 				return nil
 			}),
 		}.Play(c)
+		c.Close()
 		if err != nil {
 			t.Errorf("%d: %v", code, err)
 		}

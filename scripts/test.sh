@@ -93,8 +93,12 @@ to_compile() {
 mapfile -t wanted < <(to_compile "$@")
 go list -export -deps -test "${wanted[@]}" >/dev/null || true # go test says what does not compile
 
-# Fewer packages at once than cores would be wasteful, more would make tests with deadlines unfair. The longest take
-# ten minutes; the time limit is for a machine that does something else besides.
+# Tests wait for a third of their time, so one package more than there are cores keeps these busy; many more would make
+# tests with deadlines unfair. The longest take ten minutes; the time limit is for a machine that does something else
+# besides.
+if [[ " $* " != *" -p "* ]]; then
+  set -- -p "$(($(getconf _NPROCESSORS_ONLN) + 1))" "$@"
+fi
 status=0
 go test -json -timeout 1h "$@" | go run ./scripts/testsum "${missing[@]}" || status=$?
 exit $status

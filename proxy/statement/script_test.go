@@ -33,7 +33,9 @@ func proxyWith(t testing.TB, backend string, h proxy.Handler) string {
 	log := wiretest.NewLog(t)
 	logger := slog.New(slog.NewTextHandler(log, nil))
 
-	backends, err := proxy.NewBackends(proxy.BackendsConfig{Addresses: []string{backend}}, logger)
+	backends, err := proxy.NewBackends(proxy.BackendsConfig{
+		Addresses: []string{backend}, CheckTimeout: time.Minute, // after half of which a busy machine is suspected
+	}, logger)
 	if err != nil {
 		t.Fatal(err)
 	}
