@@ -30,8 +30,8 @@ func (f *fixture) asks() bool {
 		f.Text("SELECT COALESCE(MAX(state), '') FROM "+f.Schema+"_c.job") == "needs approval"
 }
 
-// remaining is how many rows a table has, but for those that its last job has left to the next one. A batch that was cut
-// off, by a change or with its engine, keeps its rows locked until a busy server notices.
+// remaining is how many rows a table has, but for those that jobs which have ended left to the next one. A batch that
+// was cut off, by a change or with its engine, keeps its rows locked until a busy server notices.
 func (f *fixture) remaining(table string) int {
 	f.T.Helper()
 	return f.Number("SELECT COUNT(*) - (SELECT COALESCE(SUM(skipped), 0) FROM " + f.Schema + "_c.job_history" +

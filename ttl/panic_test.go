@@ -15,8 +15,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
 
-// TestPanicOfAWorker: it ends its engine, which takes leave of the others and leaves no transaction open, and with which
-// job it was is said. Another engine does the rest.
+// TestPanicOfAWorker: it ends its engine, which takes leave of the others, and with which job it was is said. Another
+// engine does the rest.
 func TestPanicOfAWorker(t *testing.T) {
 	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {

@@ -68,7 +68,7 @@ func TestPanicOfTheEngineEndsNoConnection(t *testing.T) {
 func panicOn(t *testing.T, server *mysqltest.Server, where string) {
 	t.Helper()
 	cfg, schema := server.Config(""), server.Database(t)
-	defer server.DB(t).ExecContext(context.WithoutCancel(t.Context()), "DROP DATABASE IF EXISTS "+schema+"_c")
+	defer server.Open(t, "").ExecContext(context.WithoutCancel(t.Context()), "DROP DATABASE IF EXISTS "+schema+"_c")
 	env := map[string]string{"TTLPROXY_ENGINE_PASSWORD": cfg.Passwd}
 	log := &trap{on: []byte(where)}
 	ctx, stop := context.WithCancel(t.Context())
