@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"time"
 
@@ -17,6 +18,12 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("a bug in ttlproxy: %v", e.Value) }
+
+// Log tells what a panic met, and where it was.
+func (e *Error) Log(log *slog.Logger, met string, more ...any) {
+	log = log.With(slog.Any("err", e)).With(more...)
+	log.Error("panic "+met, slog.String("stack", string(e.Stack))) //nolint:sloglint // it is constant where it is said
+}
 
 // of makes an Error of what was recovered, unless it is one that has been passed on.
 func of(value any) *Error {

@@ -21,6 +21,7 @@ func (h *handshake) authenticate() error {
 	go func() {
 		err := s.guard("answers", h.passAnswers)
 		if err != nil {
+			h.broken.Store(true)
 			s.backend.SetReadDeadline(past) //nolint:errcheck // wakes passQuestions
 		}
 		answers <- err
@@ -91,6 +92,10 @@ var errInterrupted = errors.New("interrupted")
 func (a answers) Read(p []byte) (int, error) {
 	s := a.h.s
 	for {
+		if a.h.over.Load() { // asked after the deadline was set: it may have taken the place of past
+			return 0, errInterrupted
+		}
+
 		n, err := s.client.Read(p)
 		switch {
 		case n > 0 || !errors.Is(err, os.ErrDeadlineExceeded):
@@ -102,9 +107,6 @@ func (a answers) Read(p []byte) (int, error) {
 		}
 
 		s.client.SetReadDeadline(time.Now().Add(s.patience)) //nolint:errcheck // the read fails then
-		if a.h.over.Load() {
-			return 0, errInterrupted
-		}
 	}
 }
 
@@ -115,12 +117,16 @@ func (h *handshake) asking() bool {
 	return h.progress.waiting
 }
 
-// passQuestions passes the server's packets on up to the last, which it returns.
+// passQuestions passes the server's packets on up to the last, which it returns. What has arrived of
+// one when it is interrupted is kept for conclude.
 func (h *handshake) passQuestions() ([]byte, byte, error) {
-	s := h.s
+	var part bytes.Buffer
+	in := io.TeeReader(questions{h}, &part)
 	for {
-		payload, seq, err := s.read(s.backend)
+		part.Reset()
+		payload, seq, err := wire.ReadPacket(in, nil, loginLimit)
 		if err != nil {
+			h.progress.part = part.Bytes()
 			return nil, 0, err
 		}
 		if len(payload) == 0 {
@@ -137,6 +143,19 @@ func (h *handshake) passQuestions() ([]byte, byte, error) {
 			return nil, 0, err
 		}
 	}
+}
+
+// questions reads from the server until the client is gone.
+type questions struct{ h *handshake }
+
+// Read reads what the server sends.
+func (q questions) Read(p []byte) (int, error) {
+	s := q.h.s
+	s.extend(s.backend)
+	if q.h.broken.Load() { // asked after the deadline was set: it may have taken the place of past
+		return 0, errInterrupted
+	}
+	return s.backend.Read(p)
 }
 
 // question takes one step with a packet of the server. If the bridge answers it, the server's

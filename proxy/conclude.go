@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -21,10 +22,11 @@ const lastWord = 3 * time.Second
 // progress is how far a login has come, as the server sees it.
 type progress struct {
 	greeting  *wire.Greeting
-	responded bool // to the greeting
-	waiting   bool // the server waits for a packet of the client
-	next      byte // that packet's number
-	unclear   bool // nobody can say
+	responded bool   // to the greeting
+	waiting   bool   // the server waits for a packet of the client
+	next      byte   // that packet's number
+	unclear   bool   // nobody can say
+	part      []byte // of the server's next packet, which has been read
 }
 
 // asks says that the server has sent a packet to which it wants an answer.
@@ -38,10 +40,11 @@ func (p *progress) answered() { p.waiting, p.responded = false, true }
 // connection that ends is an error of the client's host, which is ours for all clients: after
 // max_connect_errors of them in succession the server lets nobody in from here. So it gets an
 // answer to whatever it waits for: to the greeting that of somebody whom it does not know, to a
-// question an empty one.
+// question an empty one. The greeting may still be to come.
 func (p *progress) conclude(c net.Conn) []byte {
 	const steps = 8
 	c.SetDeadline(time.Now().Add(lastWord)) //nolint:errcheck // the next step fails then
+	in := io.MultiReader(bytes.NewReader(p.part), c)
 
 	answer := []byte(nil)
 	for range steps {
@@ -59,7 +62,7 @@ func (p *progress) conclude(c net.Conn) []byte {
 			p.answered()
 		}
 
-		payload, seq, err := wire.ReadPacket(c, nil, loginLimit)
+		payload, seq, err := wire.ReadPacket(in, nil, loginLimit)
 		switch {
 		case err != nil || len(payload) == 0:
 			return nil
@@ -68,6 +71,13 @@ func (p *progress) conclude(c net.Conn) []byte {
 			return payload
 		case payload[0] == wire.AuthError:
 			return payload
+		case p.greeting == nil:
+			p.greeting = new(wire.Greeting)
+			if p.greeting.Decode(payload) != nil {
+				return nil
+			}
+			p.asks(seq)
+			continue
 		}
 
 		if len(payload) != 2 || payload[1] != cachingFastDone {

@@ -84,9 +84,10 @@ func TestNobodyLocksTheOthersOut(t *testing.T) {
 					expectGreetingOf(), wiretest.Send(1, responseOf(account.User, "nonesuch")), expectAny(),
 				},
 			} {
-				count, atOnce, to := 500, 16, p // each of whom a busy server answers in a few seconds
+				const clients, atOnce = 500, 50
+				count, to := clients, p
 				if what == "says nothing" {
-					atOnce, to = 50, hasty
+					to = hasty
 				}
 				if what != "hangs up" {
 					count /= 5 // which is as many as a server lets pass

@@ -121,10 +121,11 @@ type handshake struct {
 
 	mu       sync.Mutex // held for each step of the conversation
 	bridge   bridge
-	shift    byte     // what is added to the client's sequence numbers
-	progress progress // at the server
-	last     []byte   // the server's last packet
-	over     atomic.Bool
+	shift    byte        // what is added to the client's sequence numbers
+	progress progress    // at the server
+	last     []byte      // the server's last packet
+	over     atomic.Bool // the server has said it
+	broken   atomic.Bool // the client's side
 }
 
 // learnPeer finds out who the client is, if a load balancer in between has to say so.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -187,6 +188,120 @@ func TestClientLeavesAsItIsLetIn(t *testing.T) {
 	s := &session{backend: c, settings: &settings{Config: Config{lastWord: lastWord}}}
 	h := &handshake{s: s, last: okPacket(auto)}
 	h.end(t.Context(), errClientGone)
+}
+
+// A server that refuses a client from whom it had still wanted an answer.
+func TestLoginRefusedAtAQuestion(t *testing.T) {
+	t.Parallel()
+	question, refusal := []byte{wire.AuthMore, '?'}, errPacket(ddl.CodeAccessDenied, "Access denied")
+	for range 20 {
+		backend := wiretest.Serve(t, wiretest.Script{
+			wiretest.Send(0, greeting(wiretest.Capabilities)), expectAny(),
+			wiretest.Send(2, question), wiretest.Send(3, refusal), wiretest.ExpectClose(),
+		})
+		address, _ := proxyFor(t, backend, Config{}, pass)
+		play(t, address, expectAny(), wiretest.Send(1, wiretest.Response(wiretest.Capabilities)),
+			wiretest.Expect(2, question), wiretest.Expect(3, refusal), wiretest.ExpectClose())
+	}
+}
+
+// A client that leaves while it is asked is not waited for: the server gets its answer at once.
+func TestClientLeavesAsItIsAsked(t *testing.T) {
+	t.Parallel()
+	question := []byte{wire.AuthMore, '?'}
+	server := wiretest.Serve(t, wiretest.Script{
+		wiretest.Send(2, question), wiretest.Expect(3, nil),
+		wiretest.Send(4, errPacket(ddl.CodeAccessDenied, "Access denied")), wiretest.ExpectClose(),
+	})
+	toServer, err := net.Dial("tcp", server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer toServer.Close()
+	toClient, client := net.Pipe()
+	client.Close()
+
+	broken := make(chan struct{})
+	s := &session{
+		server: &Server{metrics: NewMetrics(nil)}, log: testLog(), patience: mysqltest.Patience,
+		settings: &settings{Config: Config{LoginTimeout: mysqltest.Patience, lastWord: scriptedWord}},
+		client:   &hooked{Conn: toClient, written: func() { <-broken }},
+		backend:  &hooked{Conn: toServer, interrupted: func() { close(broken) }},
+	}
+	h := &handshake{s: s, progress: progress{greeting: new(wire.Greeting), responded: true}}
+	began := time.Now()
+	err = h.authenticate()
+	h.end(t.Context(), err)
+	if took := time.Since(began); took > mysqltest.Patience/2 {
+		t.Errorf("the server is answered after %v", took)
+	}
+}
+
+// hooked is a connection on which a test acts while it is used.
+type hooked struct {
+	net.Conn
+	written, interrupted func()
+}
+
+func (c *hooked) Write(p []byte) (int, error) {
+	if c.written == nil {
+		return c.Conn.Write(p)
+	}
+	c.written()
+	return len(p), nil
+}
+
+func (c *hooked) SetReadDeadline(t time.Time) error {
+	err := c.Conn.SetReadDeadline(t)
+	if t.Equal(past) && c.interrupted != nil {
+		c.interrupted()
+	}
+	return err
+}
+
+// What a server was saying when its client left is heard to the end, and answered.
+func TestClientLeavesWhileTheServerSpeaks(t *testing.T) {
+	t.Parallel()
+	const caps = wiretest.Capabilities
+	question, _ := wire.AppendPacket(nil, 2, []byte{wire.AuthMore, '?'})
+	for cut := 1; cut < len(question); cut++ {
+		t.Run(strconv.Itoa(cut), func(t *testing.T) {
+			t.Parallel()
+			said, left := make(chan struct{}), make(chan struct{})
+			backend := wiretest.Serve(t, wiretest.Script{
+				wiretest.Send(0, greeting(caps)), expectAny(), wiretest.SendBytes(question[:cut]),
+				wiretest.Do(func() { close(said); <-left; time.Sleep(50 * time.Millisecond) }), // the proxy notices
+				wiretest.SendBytes(question[cut:]), wiretest.Expect(3, nil),
+				wiretest.Send(4, errPacket(ddl.CodeAccessDenied, "Access denied")), wiretest.ExpectClose(),
+			})
+			address, _ := proxyFor(t, backend, Config{}, pass)
+			play(t, address, expectAny(), wiretest.Send(1, wiretest.Response(caps)),
+				wiretest.Do(func() { <-said; time.Sleep(10 * time.Millisecond) }), wiretest.Close()) // the proxy reads it
+			close(left)
+		})
+	}
+}
+
+// A greeting that comes when nobody waits for it any more is answered, too.
+func TestLateGreeting(t *testing.T) {
+	t.Parallel()
+	packet, _ := wire.AppendPacket(nil, 0, greeting(wiretest.Capabilities))
+	for _, cut := range []int{0, 1, wire.HeaderSize, wire.HeaderSize + 10} {
+		t.Run(strconv.Itoa(cut), func(t *testing.T) {
+			t.Parallel()
+			late := make(chan struct{})
+			server := wiretest.Serve(t, append(wiretest.Script{
+				wiretest.SendBytes(packet[:cut]), wiretest.Do(func() { <-late }), wiretest.SendBytes(packet[cut:]),
+			}, seesNobody()[1:]...))
+			p := startEdge(t, BackendsConfig{Addresses: []string{server}, CheckInterval: time.Hour}, Config{})
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			if err := p.backends.greets(ctx, p.backends.list[0].address); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("a check of a silent server: %v", err)
+			}
+			close(late)
+		})
+	}
 }
 
 // A client may send its first command before it knows that it is logged in. However much of it has

@@ -199,8 +199,7 @@ func (b *Backends) examine(ctx context.Context, k *backend, config BackendsConfi
 		return b.greets(limited, k.address)
 	})
 	if bug, ok := errors.AsType[*panics.Error](err); ok {
-		b.log.ErrorContext(ctx, "panic while a backend was examined", slog.String("backend", k.String()),
-			slog.Any("err", bug), slog.String("stack", string(bug.Stack)))
+		bug.Log(b.log, "while a backend was examined", slog.String("backend", k.String()))
 		return Health{}, false
 	}
 
@@ -220,12 +219,12 @@ func (b *Backends) greets(ctx context.Context, a address) error {
 	if err != nil {
 		return err
 	}
-	defer c.Close()
 
-	payload, seq, err := readGreeting(ctx, c, a)
+	payload, seq, err := b.readGreeting(ctx, c, a)
 	if err != nil {
 		return err
 	}
+	defer c.Close()
 
 	if payload[0] == wire.AuthError {
 		var e wire.Error

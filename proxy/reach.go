@@ -1,15 +1,19 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
 	"slices"
 	"syscall"
 	"time"
 
+	"github.com/ttlproxy/ttlproxy/panics"
 	"github.com/ttlproxy/ttlproxy/proxy/wire"
 )
 
@@ -36,9 +40,7 @@ func (b *Backends) toGreet(ctx context.Context, client, listener net.Addr) (link
 		if l.conn, err = b.connect(ctx, l.address, client, listener); err != nil {
 			return err
 		}
-		if l.greeting, l.seq, err = readGreeting(ctx, l.conn, l.address); err != nil {
-			l.conn.Close()
-		}
+		l.greeting, l.seq, err = b.readGreeting(ctx, l.conn, l.address)
 		return err
 	})
 }
@@ -149,20 +151,43 @@ func (b *Backends) connect(ctx context.Context, a address, client, listener net.
 }
 
 // readGreeting reads the first packet, which may also be an error. Nothing has been negotiated yet,
-// so anything else does not come from a server.
-func readGreeting(ctx context.Context, c net.Conn, a address) (payload []byte, seq byte, err error) {
-	stop := context.AfterFunc(ctx, func() { c.SetDeadline(past) }) //nolint:errcheck // the read fails then
-	payload, seq, err = wire.ReadPacket(c, nil, loginLimit)
-	if !stop() {
-		err = errors.Join(err, ctx.Err())
-	}
+// so anything else does not come from a server. If it fails, the connection is not the caller's any
+// more: a greeting that comes too late is answered before it ends.
+func (b *Backends) readGreeting(ctx context.Context, c net.Conn, a address) (payload []byte, seq byte, err error) {
+	var part bytes.Buffer
+	interrupted := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(interrupted)
+		c.SetDeadline(past) //nolint:errcheck // the read fails then
+	})
+	payload, seq, err = wire.ReadPacket(io.TeeReader(c, &part), nil, loginLimit)
 	if err == nil && (len(payload) == 0 || payload[0] != wire.AuthError && payload[0] != greetingVersion) {
 		err = wire.ErrProtocol
 	}
-	if err != nil {
-		return nil, 0, fmt.Errorf("greeting of %s: %w", a, err)
+	switch {
+	case !stop():
+		<-interrupted
+		err = errors.Join(err, ctx.Err())
+		go b.answerLate(c, part.Bytes())
+	case err != nil:
+		c.Close()
+	default:
+		return payload, seq, nil
 	}
-	return payload, seq, nil
+	return nil, 0, fmt.Errorf("greeting of %s: %w", a, err)
+}
+
+// answerLate ends a login for which nobody waits any more, but to which the server may still greet.
+func (b *Backends) answerLate(c net.Conn, part []byte) {
+	defer c.Close()
+	err := panics.Caught(func() error {
+		p := progress{part: part}
+		p.conclude(c)
+		return nil
+	})
+	if bug, ok := errors.AsType[*panics.Error](err); ok {
+		bug.Log(b.log, "while a late greeting was answered", slog.String("backend", c.RemoteAddr().String()))
+	}
 }
 
 // greetingVersion is the first byte of a greeting.

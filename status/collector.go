@@ -142,7 +142,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 		return nil
 	})
 	if bug, ok := errors.AsType[*panics.Error](err); ok { // Prometheus would let it end the process
-		c.log.Error("panic in catalog metrics", slog.Any("err", bug), slog.String("stack", string(bug.Stack)))
+		bug.Log(c.log, "in catalog metrics")
 		ch <- prometheus.NewInvalidMetric(c.descs.up, bug)
 	}
 }

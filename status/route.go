@@ -91,8 +91,7 @@ func (s *Server) survived(next http.Handler) http.Handler {
 			return nil
 		})
 		if bug, ok := errors.AsType[*panics.Error](err); ok {
-			s.log.ErrorContext(r.Context(), "panic in a request", slog.String("path", r.URL.Path), slog.Any("err", bug),
-				slog.String("stack", string(bug.Stack)))
+			bug.Log(s.log, "in a request", slog.String("path", r.URL.Path))
 			refuse(w, http.StatusInternalServerError, bug.Error()+"; the log has more")
 		}
 	})

@@ -156,8 +156,7 @@ func (r *running) delete(ctx context.Context, store *catalog.Store, address stri
 	panicked := newPanicMetric(r.registry)
 	tell := func(e *panics.Error, rest time.Duration) {
 		panicked.Inc()
-		r.log.ErrorContext(ctx, "panic in the engine: it begins anew", slog.Any("err", e), slog.Duration("in", rest),
-			slog.String("stack", string(e.Stack)))
+		e.Log(r.log, "in the engine: it begins anew", slog.Duration("in", rest))
 	}
 	return panics.Keep(ctx, tell, func(ctx context.Context) error { return r.runEngine(ctx, store, witness, address) })
 }

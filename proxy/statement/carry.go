@@ -278,8 +278,7 @@ func (h *Handler) settle(ctx context.Context, s *catalog.Staged, end func(contex
 	go func() {
 		err := panics.Caught(func() error { return h.settleLater(ctx, s, once) })
 		if bug, ok := errors.AsType[*panics.Error](err); ok {
-			h.log.ErrorContext(ctx, "panic while a statement's policy was settled", slog.Any("err", bug),
-				slog.String("stack", string(bug.Stack)))
+			bug.Log(h.log, "while a statement's policy was settled")
 		}
 	}()
 	return err
