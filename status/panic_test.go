@@ -46,5 +46,5 @@ func TestPanicInMetrics(t *testing.T) {
 
 // namesReading reports whether a stack is that of one of the goroutines that read the catalog.
 func namesReading(stack string) bool {
-	return strings.Contains(stack, "report.readJobs") || strings.Contains(stack, "status.takeLook")
+	return strings.Contains(stack, "catalog/report.Read") || strings.Contains(stack, "status.takeLook")
 }
