@@ -25,6 +25,14 @@ type NewRun struct {
 	// PassedBy signs that the brake has looked at this version of the policy for the first time and
 	// lets it go; empty when it has not.
 	PassedBy string
+	// Asks is the event of a run that is to wait for approval. It is recorded with the run, unless
+	// somebody has given the approval meanwhile; nil for none.
+	Asks *Event
+}
+
+// waits reports whether jobs of a run wait for approval.
+func waits(jobs []NewJob) bool {
+	return slices.ContainsFunc(jobs, func(n NewJob) bool { return n.State == JobNeedsApproval })
 }
 
 // NewJob is a job to be created, with its tasks.
@@ -80,6 +88,11 @@ func (s *Store) CreateRun(ctx context.Context, r NewRun) (created []Job, err err
 		}
 		if err = s.approvedSince(ctx, tx, jobs); err != nil {
 			return err
+		}
+		if r.Asks != nil && waits(jobs) {
+			if err = s.record(ctx, tx, *r.Asks); err != nil {
+				return err
+			}
 		}
 
 		if r.PassedBy != "" {
@@ -149,8 +162,7 @@ func (s *Store) approvedSince(ctx context.Context, tx *sql.Tx, jobs []NewJob) er
 		return err
 	}
 
-	asks := slices.ContainsFunc(jobs, func(n NewJob) bool { return n.State == JobNeedsApproval })
-	if due := estimated(jobs); asks && !rows.Valid && due != nil {
+	if due := estimated(jobs); waits(jobs) && !rows.Valid && due != nil {
 		rows.V = Covered(*due)
 	}
 

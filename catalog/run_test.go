@@ -325,6 +325,47 @@ func TestRequestIsAnsweredByALaterRun(t *testing.T) {
 	})
 }
 
+// TestRunThatIsRefusedAsksNobody: people are told that a run waits for approval if there is such a run: neither if
+// another node was faster, nor if the approval has been given since it was planned.
+func TestRunThatIsRefusedAsksNobody(t *testing.T) {
+	t.Parallel()
+	onServers(t, func(t *testing.T, b *bench) {
+		p := b.declare(t, b.table(t, "a"))
+		create := func(after uint64) (JobState, error) {
+			t.Helper()
+			asks := p.event(EventBraked, "engine (node 1)", "much is due")
+			jobs, err := b.CreateRun(t.Context(), NewRun{After: &after, Asks: &asks, Jobs: []NewJob{{
+				Policy: p, State: JobNeedsApproval, Reason: asks.Text, RunAt: time.Now(), Cutoff: time.Now(), CutoffLiteral: "x",
+			}}})
+			if err != nil {
+				return "", err
+			}
+			return jobs[0].State, b.FinishJob(t.Context(), jobs[0].ID, jobs[0].Fence, JobCancelled, "")
+		}
+		told := func() int {
+			t.Helper()
+			return b.scalar(t, "SELECT COUNT(*) FROM {event} WHERE kind = 'needs approval'")
+		}
+
+		if state, err := create(0); state != JobNeedsApproval || err != nil || told() != 1 {
+			t.Errorf("a run: it is %q, %v; people were told %d times, want once", state, err, told())
+		}
+		if _, err := create(0); !errors.Is(err, ErrStarted) || told() != 1 {
+			t.Errorf("behind a faster one: got %v, want %v; people were told %d times, want once", err, ErrStarted, told())
+		}
+		last, err := b.LastJob(t.Context(), p.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Consent(t.Context(), "ann@%", p.ID, p.Version, Consent{}); err != nil {
+			t.Fatal(err)
+		}
+		if state, err := create(last); state != JobRunning || err != nil || told() != 1 {
+			t.Errorf("approved meanwhile: it is %q, %v; people were told %d times, want once", state, err, told())
+		}
+	})
+}
+
 // TestAskedForIsNoScheduledRun: a run that somebody has asked for is not answered by one that was due anyway, and was
 // planned before anybody could see the request: it tries rows that others leave alone.
 func TestAskedForIsNoScheduledRun(t *testing.T) {

@@ -145,10 +145,7 @@ func (t *starter) judge(ctx context.Context, r *run, pause catalog.Waits, all pl
 		return nil
 	case r.ruling.Why != "":
 		r.state, r.waits = catalog.JobNeedsApproval, catalog.Waits{Why: r.ruling.Why}
-		return t.store.Record(ctx, catalog.Event{
-			Kind: catalog.EventBraked, PolicyID: p.ID, Version: p.Version, Table: p.Table, Actor: t.actor(),
-			Text: r.ruling.Why,
-		})
+		return nil
 	default:
 		// An empty table says nothing about what will be loaded into it, and the server may take it for a large one.
 		if r.passed = !p.Approved() && !all.Tiny(); r.passed {
@@ -218,6 +215,12 @@ func (t *starter) create(ctx context.Context, r *run, identities tables.Incarnat
 	n := catalog.NewRun{After: r.last(), Looked: r.looked}
 	if r.passed {
 		n.PassedBy = t.actor()
+	}
+	if r.state == catalog.JobNeedsApproval {
+		n.Asks = &catalog.Event{
+			Kind: catalog.EventBraked, PolicyID: r.policy.ID, Version: r.policy.Version, Table: r.policy.Table,
+			Actor: t.actor(), Text: r.ruling.Why,
+		}
 	}
 
 	for _, x := range r.prospects {

@@ -1,10 +1,14 @@
 package statement
 
 import (
+	"context"
 	"database/sql"
+	"log/slog"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/ttlproxy/ttlproxy/catalog"
 )
 
 // TestDatesOfTimestampsAreInstants: what the table says of a zone is not how a TIMESTAMP is read, and each of its dates
@@ -51,6 +55,33 @@ func TestDatesOfTimestampsAreInstants(t *testing.T) {
 			}
 			if said["time zone"] != c.line {
 				t.Errorf("%s: the time zone is %q, want %q", c.name, said["time zone"], c.line)
+			}
+		}
+	})
+}
+
+// TestZoneOfUnknownDates: of dates of which nobody can say in time whether they are instants, nothing is claimed.
+func TestZoneOfUnknownDates(t *testing.T) {
+	t.Parallel()
+	onBed(t, func(t *testing.T, b *adminBed, db *sql.DB) {
+		run(t, db, "CREATE TABLE t (id INT PRIMARY KEY, at TIMESTAMP NOT NULL)")
+		table := catalog.Table{Schema: b.schema, Name: "t"}
+		rule := catalog.Rule{Column: "at", TimeZone: "Europe/Berlin", ZoneSource: catalog.ZoneFromTable}
+		late, cancel := context.WithCancel(t.Context())
+		cancel()
+
+		for ctx, want := range map[context.Context]string{
+			t.Context(): "TTL_CRON, TTL_WINDOW and months are read in time zone Europe/Berlin (from the table)",
+			late:        "",
+		} {
+			q := &request{h: New(Config{DB: b.db}, slog.New(slog.DiscardHandler))}
+			q.noteZone(ctx, table, rule)
+			said := ""
+			for _, n := range q.notes {
+				said += n.Message
+			}
+			if said != want {
+				t.Errorf("got %q, want %q", said, want)
 			}
 		}
 	})

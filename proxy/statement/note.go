@@ -28,7 +28,7 @@ func (q *request) noteState(p catalog.Policy) {
 // table may be altered is no right to know of them. The policy is already in force, so trouble here is logged, and the
 // client is told how to ask again.
 func (q *request) noteDeclared(ctx context.Context, table catalog.Table, rule catalog.Rule) {
-	ctx, cancel := context.WithTimeout(ctx, noteWait)
+	within, cancel := context.WithTimeout(ctx, noteWait)
 	defer cancel()
 	name := ddl.Name{Schema: table.Schema, Table: table.Name}
 	if err := briefly(q.x, func() error { return q.mayDelete(name, rule.Column) }); err != nil {
@@ -36,7 +36,7 @@ func (q *request) noteDeclared(ctx context.Context, table catalog.Table, rule ca
 		return
 	}
 
-	p, err := plan.Glance(ctx, q.h.config.DB, q.store, table, rule)
+	p, err := plan.Glance(within, q.h.config.DB, q.store, table, rule)
 	if err == nil {
 		err = briefly(q.x, func() error { return q.reveal(p, name, table, rule.Column) })
 	}
@@ -122,12 +122,17 @@ func previewNotes(p *plan.Preview) []proxy.Note {
 	return notes
 }
 
-// noteZone does so for a table about which nothing else is known. Only a TIMESTAMP whose table says so has a zone, and
-// what its dates are is not worth an error.
+// noteZone does so for a table about which nothing else is known. Only a TIMESTAMP whose table says so has a zone. What
+// the dates are is not worth an error, but if nobody can say, nothing is said of them.
 func (q *request) noteZone(ctx context.Context, table catalog.Table, rule catalog.Rule) {
 	instants := false
 	if rule.ZoneSource == catalog.ZoneFromTable {
-		columns, _ := tables.ReadColumns(ctx, q.h.config.DB, table.Schema, table.Name)
+		ctx, cancel := context.WithTimeout(ctx, noteWait)
+		defer cancel()
+		columns, err := tables.ReadColumns(ctx, q.h.config.DB, table.Schema, table.Name)
+		if err != nil {
+			return
+		}
 		instants = slices.ContainsFunc(columns, func(c tables.Column) bool {
 			return c.Kind == tables.Timestamp && ddl.SameName(c.Name, rule.Column)
 		})
