@@ -41,7 +41,6 @@ type starterStore interface {
 	FinishJob(ctx context.Context, id, fence uint64, end catalog.JobState, reason string) error
 	ForgetPartitions(ctx context.Context, policy uint64, names []string) error
 	Withdraw(ctx context.Context, policy uint64) error
-	Record(ctx context.Context, e catalog.Event) error
 }
 
 // starter starts jobs, one after another, with a session of its own.

@@ -18,7 +18,7 @@ import (
 // then reasons to pause, then the brake; whatever stands in its way, the job exists to say so.
 func (t *starter) start(ctx context.Context, now time.Time, d duePolicy) error {
 	settings := t.limits().Revision
-	known, err := t.recognize(ctx, &d)
+	known, err := t.recognize(ctx, now, &d)
 	if err != nil || known == nil {
 		return err
 	}
@@ -95,8 +95,8 @@ func (t *starter) allHeld(ctx context.Context, d duePolicy, known tables.Incarna
 
 // recognize makes sure that the table of a due policy is still the one, and reads the policy again.
 // It returns nil if nothing should start: then the policy is disarmed, has changed since the glance
-// at its table, or cannot be understood.
-func (t *starter) recognize(ctx context.Context, d *duePolicy) (tables.Incarnation, error) {
+// at its table, cannot be understood, or is not due any more.
+func (t *starter) recognize(ctx context.Context, now time.Time, d *duePolicy) (tables.Incarnation, error) {
 	if err := t.session.Ready(ctx); err != nil {
 		return nil, err
 	}
@@ -121,6 +121,11 @@ func (t *starter) recognize(ctx context.Context, d *duePolicy) (tables.Incarnati
 	}
 	if p.Unread != "" {
 		return nil, nil // which is what reports say of it
+	}
+	if changed := p.Version != d.policy.Version || p.Paused.InForce(now); changed {
+		if _, still := due(now, scheduled{p, d.ran}, *t.limits()); !still {
+			return nil, nil // by its schedule as it is now
+		}
 	}
 
 	d.policy = p

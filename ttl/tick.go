@@ -42,6 +42,7 @@ type tickerStore interface {
 	PastAgain(ctx context.Context) (map[uint64]*catalog.Past, error)
 	SchedulesOf(ctx context.Context, policy uint64) ([]catalog.Schedule, error)
 	Looked(ctx context.Context, at, due time.Time, policies []uint64) error
+	Record(ctx context.Context, e catalog.Event) error
 	Identities(ctx context.Context, policy uint64) (tables.Incarnation, error)
 
 	Jobs(ctx context.Context) ([]catalog.Job, error)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ttlproxy/ttlproxy/catalog"
 	"github.com/ttlproxy/ttlproxy/catalog/setting"
+	"github.com/ttlproxy/ttlproxy/ddl"
 	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 	"github.com/ttlproxy/ttlproxy/ttl/ttltest"
 )
@@ -453,6 +454,55 @@ func TestGlanceIsOldOnceThePolicyHasChanged(t *testing.T) {
 		d.policy, _ = m.engine.store.PolicyByID(t.Context(), p.ID)
 		if err := s.start(t.Context(), now, d); err != nil || f.jobs() != "1" {
 			t.Errorf("got %v and %s jobs, want one to start", err, f.jobs())
+		}
+	})
+}
+
+// TestDueIsAskedAnew: a run that was due when the tick began is not begun once the policy has another schedule, a window
+// that excludes now, or is paused.
+func TestDueIsAskedAnew(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.Fill("t", 100)
+		m := f.at(utc("05-10 12:00:00"))
+		s := m.engine.newStarter()
+		defer s.session.Close()
+		now := utc("05-10 12:00:00")
+		ran := []catalog.Schedule{{LastStartedAt: now.Add(-time.Minute)}}
+
+		for _, c := range []struct {
+			what   string
+			change func(p catalog.Policy)
+			want   string
+		}{
+			{"an hour's interval", func(catalog.Policy) { m.declare("UTC", "1h", nil) }, "0"},
+			{"a window", func(catalog.Policy) {
+				m.declare("UTC", "1s", map[string]string{ddl.OptionWindow: "01:00-02:00"})
+			}, "0"},
+			{"a pause", func(p catalog.Policy) {
+				if err := f.Store.Pause(t.Context(), "test", p.ID, "", time.Time{}); err != nil {
+					t.Fatal(err)
+				}
+			}, "0"},
+			{"nothing", func(catalog.Policy) {}, "1"},
+		} {
+			p := m.declare("UTC", "1s", nil)
+			if err := f.Store.Resume(t.Context(), "test", p.ID); err != nil {
+				t.Fatal(err)
+			}
+			p, err := f.Store.PolicyByID(t.Context(), p.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, isDue := due(now, scheduled{p, ran}, *s.limits())
+			if !isDue {
+				t.Fatalf("before %s: it is not due", c.what)
+			}
+			c.change(p)
+			if err := s.start(t.Context(), now, d); err != nil || f.jobs() != c.want {
+				t.Errorf("after %s: got %v and %s jobs, want %s", c.what, err, f.jobs(), c.want)
+			}
 		}
 	})
 }
