@@ -65,24 +65,24 @@ func (s *Store) forgetNumbers(ctx context.Context, on execer, policy uint64) err
 }
 
 // Imported makes a policy wait for approval because rows were brought into a table or partition of it, as
-// after every other statement around the proxy after which it may have other rows. If it has another id meanwhile,
-// it was rebuilt before its number was read, or another one has its name: Recognize says what that means.
-func (s *Store) Imported(ctx context.Context, actor string, p Policy, partition string) error {
+// after every other statement around the proxy after which it may have other rows. If it has another id than the place
+// whose number was known, it was rebuilt before its number was read, or another one has its name: Recognize says what
+// that means, and may have said it already.
+func (s *Store) Imported(ctx context.Context, actor string, p Policy, place tables.Identity) error {
 	values, err := s.Values(ctx)
 	if err != nil {
 		return err
 	}
-	seen, known, c, err := s.lookAndCompare(ctx, p)
+	seen, _, c, err := s.lookAndCompare(ctx, p)
 	if err != nil || c.How == tables.Stranger {
 		return err
 	}
-	was, _ := known.At(partition)
-	is, _ := seen.Incarnation.At(partition)
-	if was.TableID != 0 && is.TableID != 0 && is.TableID != was.TableID {
+	is, there := seen.Incarnation.At(place.Partition)
+	if !there || is.TableID != 0 && is.TableID != place.TableID {
 		return nil
 	}
 
-	c = c.Imported(partition)
+	c = c.Imported(place.Partition)
 	if values[setting.Around] == setting.AroundFollow {
 		err = s.follow(ctx, actor, p, seen, c)
 	} else {

@@ -29,7 +29,7 @@ func (r *Recognizer) Imported(
 	case before == 0:
 		return false, r.store.LearnNumber(ctx, p.ID, s.server, place, now)
 	case now != before:
-		return true, r.store.Imported(ctx, r.actor(), p, place.Partition)
+		return true, r.store.Imported(ctx, r.actor(), p, place)
 	default:
 		return false, nil
 	}

@@ -19,7 +19,7 @@ type identityStore interface {
 	IdentityCondition(t catalog.Table, created time.Time, i tables.Identity) (condition string, ok bool)
 	Numbers(ctx context.Context, policy uint64, server string) (catalog.Numbers, error)
 	LearnNumber(ctx context.Context, policy uint64, server string, place tables.Identity, number uint64) error
-	Imported(ctx context.Context, actor string, p catalog.Policy, partition string) error
+	Imported(ctx context.Context, actor string, p catalog.Policy, place tables.Identity) error
 }
 
 // Recognizer tells whether a table still is the one its policy was declared on.
