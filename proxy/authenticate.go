@@ -120,10 +120,16 @@ func (h *handshake) asking() bool {
 // passQuestions passes the server's packets on up to the last, which it returns. What has arrived of
 // one when it is interrupted is kept for conclude.
 func (h *handshake) passQuestions() ([]byte, byte, error) {
+	s := h.s
 	var part bytes.Buffer
-	in := io.TeeReader(questions{h}, &part)
+	in := io.TeeReader(s.backend, &part)
 	for {
 		part.Reset()
+		s.extend(s.backend)
+		if h.broken.Load() { // asked after the deadline was set: it may have taken the place of past
+			return nil, 0, errInterrupted
+		}
+
 		payload, seq, err := wire.ReadPacket(in, nil, loginLimit)
 		if err != nil {
 			h.progress.part = part.Bytes()
@@ -143,19 +149,6 @@ func (h *handshake) passQuestions() ([]byte, byte, error) {
 			return nil, 0, err
 		}
 	}
-}
-
-// questions reads from the server until the client is gone.
-type questions struct{ h *handshake }
-
-// Read reads what the server sends.
-func (q questions) Read(p []byte) (int, error) {
-	s := q.h.s
-	s.extend(s.backend)
-	if q.h.broken.Load() { // asked after the deadline was set: it may have taken the place of past
-		return 0, errInterrupted
-	}
-	return s.backend.Read(p)
 }
 
 // question takes one step with a packet of the server. If the bridge answers it, the server's

@@ -183,10 +183,10 @@ func (s *session) extend(c net.Conn) {
 	c.SetDeadline(time.Now().Add(limit)) //nolint:errcheck // the step itself will fail
 }
 
-// read reads a packet of the login.
-func (s *session) read(c net.Conn) ([]byte, byte, error) {
-	s.extend(c)
-	return wire.ReadPacket(c, nil, loginLimit)
+// read reads a packet of the client's login.
+func (s *session) read() ([]byte, byte, error) {
+	s.extend(s.client)
+	return wire.ReadPacket(s.client, nil, loginLimit)
 }
 
 // send writes a packet of the login.
@@ -232,7 +232,7 @@ func (h *handshake) greet() error {
 // first part, if the client asks for it.
 func (h *handshake) respond(ctx context.Context) (response []byte, number byte, err error) {
 	s := h.s
-	payload, seq, err := s.read(s.client)
+	payload, seq, err := s.read()
 	if err != nil {
 		return nil, 0, fmt.Errorf("read the client's response: %w", h.explain(err))
 	}
@@ -241,7 +241,7 @@ func (h *handshake) respond(ctx context.Context) (response []byte, number byte, 
 		if err := h.encryptClient(ctx); err != nil {
 			return nil, 0, err
 		}
-		if payload, seq, err = s.read(s.client); err != nil {
+		if payload, seq, err = s.read(); err != nil {
 			return nil, 0, fmt.Errorf("read the client's response: %w", err)
 		}
 	}

@@ -458,8 +458,8 @@ func TestGlanceIsOldOnceThePolicyHasChanged(t *testing.T) {
 	})
 }
 
-// TestDueIsAskedAnew: a run that was due when the tick began is not begun once the policy has another schedule, a window
-// that excludes now, or is paused.
+// TestDueIsAskedAnew: a run that was due when the tick began is not begun once the policy has another schedule, or a
+// window that excludes now, or is paused.
 func TestDueIsAskedAnew(t *testing.T) {
 	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
