@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -55,12 +57,7 @@ func TestCompose(t *testing.T) {
 		}
 
 		p := program.Start(t, program.Config{Env: env})
-
-		ask := exec.CommandContext(t.Context(), program.Build(t), "ready")
-		ask.Env = append(os.Environ(), env...)
-		if out, err := ask.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("ok")) {
-			t.Errorf("ttlproxy ready: %v, %s", err, out)
-		}
+		awaitHealth(t, env)
 
 		c := mysql.NewConfig()
 		c.User, c.Passwd, c.Net, c.Addr, c.DBName = "app", "app", "tcp", p.Addr, "app"
@@ -71,6 +68,35 @@ func TestCompose(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// awaitHealth asks a proxy whether it is ready, as often as docker-compose.yml does before it gives up.
+func awaitHealth(t *testing.T, env []string) {
+	t.Helper()
+	check := regexp.MustCompile(`test: \[CMD, /ttlproxy, (ready)\]\n +interval: (\S+)\n +timeout: \S+\n +retries: (\d+)\n`).
+		FindStringSubmatch(read(t, "../docker-compose.yml"))
+	if check == nil {
+		t.Fatal("docker-compose.yml asks no proxy whether it is ready")
+	}
+	interval, err := time.ParseDuration(check[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	retries, err := strconv.Atoi(check[3])
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var out []byte
+	for range retries {
+		ask := exec.CommandContext(t.Context(), program.Build(t), check[1])
+		ask.Env = append(os.Environ(), env...)
+		if out, err = ask.CombinedOutput(); err == nil && bytes.Contains(out, []byte("ok")) {
+			return
+		}
+		time.Sleep(interval)
+	}
+	t.Fatalf("ttlproxy ready: %v, %s", err, out)
 }
 
 func read(t *testing.T, path string) string {
