@@ -69,7 +69,7 @@ func explainList(p *plan.Preview) report.List {
 	say("other options", p.Options)
 	say("cutoff", p.Cutoff)
 	say("rows", number(p.Rows, p.RowsExact))
-	say("rows due now", fmt.Sprintf("%s (%.1f %%)", number(p.Due, p.Exact), p.Percent))
+	say("rows due now", fmt.Sprintf("%s (%s)", number(p.Due, p.Exact), p.DueShare()))
 
 	if p.Usual != nil {
 		say("usually due", fmt.Sprintf("about %.0f rows per hour", *p.Usual))

@@ -122,7 +122,7 @@ func TestExplain(t *testing.T) {
 
 		for property, want := range map[string]string{
 			"ttl": "`at` + INTERVAL 1 DAY\n", "time zone": "UTC (from the table)\n", "rows": "5\n",
-			"rows due now": "3 (60.0 %)\n", "plan": "range\n", "key": "PRIMARY\n", "sample keys": "1, 2, 3\n",
+			"rows due now": "3 (60 %)\n", "plan": "range\n", "key": "PRIMARY\n", "sample keys": "1, 2, 3\n",
 		} {
 			if lines[property] != want {
 				t.Errorf("%s: got %q, want %q", property, lines[property], want)
@@ -409,7 +409,7 @@ func TestTheNoteOfAnAlter(t *testing.T) {
 
 		got := rows(t, db, "SHOW WARNINGS")
 		if len(got) != 2 || !strings.HasPrefix(got[0],
-			"Note|1003|TTL of `"+b.schema+"`.`orders`: 2 of 3 rows (66.7 %) are due now, the newest of them of ") ||
+			"Note|1003|TTL of `"+b.schema+"`.`orders`: 2 of 3 rows (66 %) are due now, the newest of them of ") ||
 			got[1] != "Note|1003|Dates are read in time zone Europe/Prague (from the table)" {
 			t.Errorf("got %q", got)
 		}

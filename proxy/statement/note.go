@@ -109,8 +109,8 @@ func (q *request) notePartitions(ctx context.Context, table catalog.Table) {
 
 // previewNotes are first the rows due, then the zone, then the warnings.
 func previewNotes(p *plan.Preview) []proxy.Note {
-	due := fmt.Sprintf("TTL of %s: %s of %s rows (%.1f %%) are due now",
-		p.Table, number(p.Due, p.Exact), number(p.Rows, p.RowsExact), p.Percent)
+	due := fmt.Sprintf("TTL of %s: %s of %s rows (%s) are due now",
+		p.Table, number(p.Due, p.Exact), number(p.Rows, p.RowsExact), p.DueShare())
 	if p.Seen != nil && p.Seen.NewestDue != "" && p.Due > 0 {
 		due += ", the newest of them of " + dueDate(p.Seen.NewestDue, p.Seen.Sampled)
 	}

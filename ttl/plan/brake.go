@@ -211,8 +211,8 @@ func (r Run) Due() string { return r.Against(r.Usual.Figure()) }
 
 // Against says how many rows are due, and how many usually are, in words; nil is what nobody knows.
 func (e Estimate) Against(usual *uint64) string {
-	text := fmt.Sprintf("%s of %s rows (%.0f %%) are due, ",
-		about(e.Expired, e.DueExact), about(e.Rows, e.Exact), 100*e.Share())
+	text := fmt.Sprintf("%s of %s rows (%s) are due, ",
+		about(e.Expired, e.DueExact), about(e.Rows, e.Exact), percent(e.Share()))
 	if usual == nil {
 		return text + "nobody knows yet how many are usual"
 	}

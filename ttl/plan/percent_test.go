@@ -1,6 +1,9 @@
 package plan
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestPercentForPeople(t *testing.T) {
 	t.Parallel()
@@ -11,5 +14,17 @@ func TestPercentForPeople(t *testing.T) {
 		if got := percent(share); got != want {
 			t.Errorf("%v: got %s, want %s", share, got, want)
 		}
+	}
+}
+
+// TestNearlyAllIsNotAll: who is asked for approval, and who asks what would be deleted, is told 100 % of nothing less.
+func TestNearlyAllIsNotAll(t *testing.T) {
+	t.Parallel()
+	e := Estimate{Rows: 1000, Expired: 999, Exact: true, DueExact: true}
+	if got := e.Against(nil); !strings.HasPrefix(got, "999 of 1000 rows (99 %) are due") {
+		t.Errorf("got %s", got)
+	}
+	if got := (&Preview{Percent: 100 * e.Share()}).DueShare(); got != "99 %" {
+		t.Errorf("got %s", got)
 	}
 }

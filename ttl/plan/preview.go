@@ -95,6 +95,9 @@ type Preview struct {
 // Instants reports whether dates are those of a TIMESTAMP: no zone says how they are read, and each has its offset.
 func (p *Preview) Instants() bool { return !strings.HasPrefix(p.Cutoff, "'") }
 
+// DueShare is the part of the rows that is due, for people.
+func (p *Preview) DueShare() string { return percent(p.Percent / 100) }
+
 // WorthDividing reports whether the table is so large that people should be told how to divide it.
 func (p *Preview) WorthDividing() bool { return p.Rotation != nil && p.Rows > largeTable }
 
