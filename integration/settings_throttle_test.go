@@ -352,35 +352,35 @@ type shownReading struct {
 
 func (s *trial) reading(signal string) (r shownReading) {
 	s.Helper()
-	var name string
-	var value, threshold sql.NullFloat64
-	var source, unit, detail sql.NullString
-	rows, err := s.db.QueryContext(s.Context(), "SHOW TTL THROTTLE LIKE '"+signal+"'")
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		err := rows.Scan(&name, &source, &r.state, &value, &threshold, &unit, &r.age, &r.held, &detail, &r.node)
+	ask := "SHOW TTL THROTTLE LIKE '" + signal + "'"
+	s.again(ask, func() error {
+		var name string
+		var value, threshold sql.NullFloat64
+		var source, unit, detail sql.NullString
+		rows, err := s.db.QueryContext(s.Context(), ask)
 		if err != nil {
-			s.Fatal(err)
+			return err
 		}
-		r.value, r.threshold = value.Float64, threshold.Float64
-		r.source, r.unit, r.detail = source.String, unit.String, detail.String
-	}
-	if err := rows.Err(); err != nil {
-		s.Fatal(err)
-	}
+		defer rows.Close()
+		for rows.Next() {
+			err := rows.Scan(&name, &source, &r.state, &value, &threshold, &unit, &r.age, &r.held, &detail, &r.node)
+			if err != nil {
+				return err
+			}
+			r.value, r.threshold = value.Float64, threshold.Float64
+			r.source, r.unit, r.detail = source.String, unit.String, detail.String
+		}
+		return rows.Err()
+	})
 	return r
 }
 
 // speed is what SHOW TTL STATUS says of it, in percent.
 func (s *trial) speed() float64 {
 	s.Helper()
+	const ask = "SHOW TTL STATUS LIKE 'Speed'"
 	var name, value string
-	if err := s.db.QueryRowContext(s.Context(), "SHOW TTL STATUS LIKE 'Speed'").Scan(&name, &value); err != nil {
-		s.Fatal(err)
-	}
+	s.again(ask, func() error { return s.db.QueryRowContext(s.Context(), ask).Scan(&name, &value) })
 	speed, err := strconv.ParseFloat(strings.TrimSuffix(value, " %"), 64)
 	if err != nil {
 		s.Fatal(err)

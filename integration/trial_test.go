@@ -96,16 +96,27 @@ func (s *trial) in(t *testing.T, run func(*trial)) {
 	run(s)
 }
 
-// sql runs a statement, once more if the answer says so: a server that is busy with other tests takes its time.
+// sql runs a statement.
 func (s *trial) sql(statement string) {
 	s.Helper()
-	s.wait(statement, func() bool {
+	s.again(statement, func() error {
 		_, err := s.db.ExecContext(s.Context(), statement)
-		if err != nil && !strings.HasSuffix(err.Error(), "; try again") {
-			s.Fatalf("%s: %v", statement, err)
-		}
-		return err == nil
+		return err
 	})
+}
+
+// again does something, once more if the answer says so: a server that is busy with other tests takes its time.
+func (s *trial) again(what string, do func() error) {
+	s.Helper()
+	for deadline := time.Now().Add(mysqltest.Patience); ; time.Sleep(20 * time.Millisecond) {
+		err := do()
+		if err == nil {
+			return
+		}
+		if !strings.HasSuffix(err.Error(), "; try again") || time.Now().After(deadline) {
+			s.Fatalf("%s: %v", what, err)
+		}
+	}
 }
 
 // refused demands that a statement is answered with an error.
@@ -118,24 +129,23 @@ func (s *trial) refused(statement string) {
 
 func (s *trial) column(db *sql.DB, query string) (all []string) {
 	s.Helper()
-	rows, err := db.QueryContext(s.Context(), query)
-	if err != nil {
-		s.Fatalf("%s: %v", query, err)
-	}
-	defer rows.Close()
-
-	for rows.Next() {
-		var one string
-		if err := rows.Scan(&one); err != nil {
-			s.Fatal(err)
+	s.again(query, func() error {
+		rows, err := db.QueryContext(s.Context(), query)
+		if err != nil {
+			return err
 		}
-		all = append(all, one)
-	}
+		defer rows.Close()
 
-	if err := rows.Err(); err != nil {
-		s.Fatal(err)
-	}
-
+		all = nil
+		for rows.Next() {
+			var one string
+			if err := rows.Scan(&one); err != nil {
+				return err
+			}
+			all = append(all, one)
+		}
+		return rows.Err()
+	})
 	return all
 }
 
@@ -246,7 +256,7 @@ func (s *trial) verdict() string {
 }
 
 // shown is what a SHOW says.
-func (s *trial) shown(show string) result {
+func (s *trial) shown(show string) (r result) {
 	s.Helper()
 	conn, err := s.db.Conn(s.Context())
 	if err != nil {
@@ -254,9 +264,9 @@ func (s *trial) shown(show string) result {
 	}
 	defer conn.Close()
 
-	r, err := one(s.Context(), conn, show)
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.again(show, func() (err error) {
+		r, err = one(s.Context(), conn, show)
+		return err
+	})
 	return r
 }
