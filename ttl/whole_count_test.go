@@ -76,9 +76,9 @@ func TestWholeByOldStatistics(t *testing.T) {
 		for _, more := range []string{"100000", "200000"} {
 			f.Exec(f.In("INSERT INTO {t}.t SELECT id + " + more + ", made FROM {t}.t PARTITION (p1) WHERE id < 100000"))
 		}
-		// As after a restart, or when the server has closed the table meanwhile.
+		// As after a restart, or when the server has closed the table meanwhile; ANALYZE may have been a tenth too high.
 		f.Exec(f.In("UPDATE mysql.innodb_table_stats s JOIN {t}.stats o USING (database_name, table_name) SET s.n_rows = "+
-			"o.n_rows, s.clustered_index_size = o.clustered_index_size, s.sum_of_other_index_sizes = "+
+			"LEAST(o.n_rows, 32768), s.clustered_index_size = o.clustered_index_size, s.sum_of_other_index_sizes = "+
 			"o.sum_of_other_index_sizes"), f.In("RENAME TABLE {t}.t TO {t}.x"),
 			f.In("RENAME TABLE {t}.x TO {t}.t"))
 		if rows := f.Number(believed); rows > 36_000 {
