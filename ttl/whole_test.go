@@ -433,6 +433,41 @@ func TestWholeAgainstTheBounds(t *testing.T) {
 	}
 }
 
+// TestWholeBesideALongStatement: MySQL's list of InnoDB's tables waits for whoever changes any of them, and gives up after
+// a second. That is no reason for a partition to go by rows.
+func TestWholeBesideALongStatement(t *testing.T) {
+	t.Parallel()
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		f := newFixture(t, cfg, 0)
+		f.days()
+		m := f.at(utc("05-12 12:00:00"))
+		m.whole(ddl.PartitionDrop)
+		m.mustTick()
+		m.mustTick()
+
+		ended := make(chan error, 1)
+		go func() {
+			_, err := f.Admin.ExecContext(t.Context(), f.In("CREATE TABLE {t}.other AS SELECT SLEEP(5) AS slept"))
+			ended <- err
+		}()
+		f.Wait("the statement to run", func() bool {
+			return f.Text(f.In("SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User sleep' "+
+				"AND info LIKE 'CREATE TABLE {t}.other%'")) == "1"
+		})
+		m.pass()
+		if got := f.Text(f.In("SELECT COUNT(*) FROM {t}_c.departure WHERE state = 'refused'")); got != "0" {
+			t.Errorf("%s partitions go by rows: %s", got, f.Text(f.In("SELECT MAX(reason) FROM {t}_c.departure")))
+		}
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		f.at(utc("05-12 12:01:01")).pass()
+		if got := f.divided(); got != "5,8 in p0,p3,p4" {
+			t.Errorf("%s is left", got)
+		}
+	})
+}
+
 // TestWholeWithinTheBound: a partition with more rows than the run may delete waits for a person, and
 // goes when one has approved it.
 func TestWholeWithinTheBound(t *testing.T) {

@@ -115,6 +115,12 @@ var consequences = map[uint16]consequence{
 	1637: pause, // too many active transactions
 }
 
+// passes reports whether a server may answer the same question soon: it had to wait for somebody, or was interrupted.
+func passes(err error) bool {
+	c := classify(err)
+	return c == locked || c == notExecuted
+}
+
 // classify sorts an error of a packet by its consequence.
 func classify(err error) consequence {
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {

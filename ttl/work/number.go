@@ -35,8 +35,8 @@ func (s *Session) TableNumber(ctx context.Context, touch string) (number uint64,
 
 	var locks, parts int
 	err = s.QueryRowContext(ctx, tableNumber).Scan(&locks, &parts, &number)
-	if _, answered := errors.AsType[*mysql.MySQLError](err); answered { // no right, or no performance_schema
-		return 0, nil
+	if _, answered := errors.AsType[*mysql.MySQLError](err); answered && !passes(err) {
+		return 0, nil // no right, or no performance_schema
 	}
 	if err != nil {
 		return 0, fmt.Errorf("read locks: %w", err)

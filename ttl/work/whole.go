@@ -203,7 +203,7 @@ func (w *worker) watchImports(ctx context.Context, d *departure) error {
 		return nil
 	}
 	condition, err := w.session.unimported(ctx, d.fromID)
-	if my, answered := errors.AsType[*mysql.MySQLError](err); answered {
+	if my, answered := errors.AsType[*mysql.MySQLError](err); answered && !passes(err) {
 		return w.refusedBy(ctx, d, "InnoDB's id of it cannot be read: "+my.Message)
 	}
 	if err != nil {
