@@ -75,7 +75,7 @@ func MakeAhead(
 		return false, aheadWaits(ctx, store, p, used.why)
 	case !answered:
 		return false, err
-	case inUse(err):
+	case passes(err):
 		return false, aheadWaits(ctx, store, p, "somebody uses the table")
 	case classify(err) == pause:
 		return false, err
