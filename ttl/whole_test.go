@@ -433,8 +433,8 @@ func TestWholeAgainstTheBounds(t *testing.T) {
 	}
 }
 
-// TestWholeBesideALongStatement: MySQL's list of InnoDB's tables waits for whoever changes any of them, and gives up after
-// a second. That is no reason for a partition to go by rows.
+// TestWholeBesideALongStatement: MySQL's list of InnoDB's tables waits for whoever changes any of them, and gives up
+// after a second. That is no reason for a partition to go by rows.
 func TestWholeBesideALongStatement(t *testing.T) {
 	t.Parallel()
 	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {

@@ -374,7 +374,7 @@ func (w *worker) stayed(ctx context.Context, d *departure, cause error) error {
 	switch c := classify(cause); {
 	case !answered || c == maybeExecuted:
 		return cause
-	case c == locked || c == notExecuted:
+	case passes(cause):
 		return w.waits(ctx, d, "somebody uses the table")
 	case c == pause && my.Number != ddl.CodeTableDenied && my.Number != ddl.CodeSchemaDenied &&
 		my.Number != ddl.CodeRightNeeded:
