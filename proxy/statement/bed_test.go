@@ -48,10 +48,8 @@ func newAdminBed(t *testing.T, s *mysqltest.Server) *adminBed {
 		return err
 	})
 
-	h := &Handler{
-		config: Config{Catalog: func() *catalog.Store { return b.store }, DB: b.db},
-		log:    slog.New(slog.DiscardHandler),
-	}
+	h := New(Config{Catalog: func() *catalog.Store { return b.store }, DB: b.db}, slog.New(slog.DiscardHandler))
+	h.moment = mysqltest.Patience // also on a busy machine
 	b.addr = proxyWith(t, s.Addr(), h)
 
 	return b

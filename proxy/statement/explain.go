@@ -9,11 +9,8 @@ import (
 	"github.com/ttlproxy/ttlproxy/ttl/plan"
 )
 
-// previewWait bounds the reading for EXPLAIN TTL, noteWait that for the note of an ALTER TABLE.
-const (
-	previewWait = 20 * time.Second
-	noteWait    = 2 * time.Second
-)
+// previewWait bounds the reading for EXPLAIN TTL.
+const previewWait = 20 * time.Second
 
 // describesTable reports whether EXPLAIN TTL x describes column x of a table named ttl, as both
 // servers read it.

@@ -427,6 +427,26 @@ func TestTheNoteOfAnAlter(t *testing.T) {
 	})
 }
 
+// TestTheNoteThatTakesLong: nobody is kept waiting for a note. It says how to ask for what it leaves out, and the policy
+// is in force.
+func TestTheNoteThatTakesLong(t *testing.T) {
+	onStage(t, func(t *theatre) {
+		t.handler.moment = time.Nanosecond
+		t.db.SetMaxOpenConns(1)
+		t.exec("CREATE TABLE old (id INT PRIMARY KEY, at DATETIME)", "ALTER TABLE old TTL = at + INTERVAL 1 DAY")
+
+		want := []string{
+			"Note|1003|TTL of `" + t.schema + "`.`old`: the rows that are due could not be estimated in a moment; EXPLAIN TTL " +
+				"shows them",
+			"Note|1003|Dates are read in time zone UTC (from the server)",
+		}
+		if got := rows(t.T, t.db, "SHOW WARNINGS"); !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		t.wantPolicy("old", "armed at 1 DAY 24h")
+	})
+}
+
 // TestTheNoteTellsWhatExplainWould: a declaration that needs no right to read gives nothing away that EXPLAIN TTL, asked
 // by the same account, would not, and neither names triggers that the server itself does not show to the account. All
 // show them to who has the right TRIGGER; MariaDB 10.11.19, unlike MySQL, also to who may change or read the table.

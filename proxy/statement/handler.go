@@ -29,7 +29,8 @@ type Handler struct {
 	config Config
 	log    *slog.Logger
 
-	patience patience // with the catalog
+	patience patience      // with the catalog
+	moment   time.Duration // bounds the reading for each note of a declaration
 
 	// after is called after each step of carry, and may end the session there as a crash would.
 	// Only tests set it.
@@ -37,7 +38,9 @@ type Handler struct {
 }
 
 // New returns the handler of statements about TTL.
-func New(c Config, log *slog.Logger) *Handler { return &Handler{config: c, log: log} }
+func New(c Config, log *slog.Logger) *Handler {
+	return &Handler{config: c, log: log, moment: 2 * time.Second}
+}
 
 // Candidate reports whether a statement may be about TTL, by a glance at its text.
 func (h *Handler) Candidate(text []byte) bool { return h.config.Catalog != nil && ddl.Candidate(text) }

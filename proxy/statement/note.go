@@ -28,7 +28,7 @@ func (q *request) noteState(p catalog.Policy) {
 // table may be altered is no right to know of them. The policy is already in force, so trouble here is logged, and the
 // client is told how to ask again.
 func (q *request) noteDeclared(ctx context.Context, table catalog.Table, rule catalog.Rule) {
-	within, cancel := context.WithTimeout(ctx, noteWait)
+	within, cancel := context.WithTimeout(ctx, q.h.moment)
 	defer cancel()
 	name := ddl.Name{Schema: table.Schema, Table: table.Name}
 	if err := briefly(q.x, func() error { return q.mayDelete(name, rule.Column) }); err != nil {
@@ -85,7 +85,7 @@ func (q *request) noteIntents(ctx context.Context, intents []catalog.Intent) {
 // noteUnfit tells the client that its policy will delete nothing, because of what the table is.
 // SHOW TTL JOBS says it again, so trouble in finding out does no harm.
 func (q *request) noteUnfit(ctx context.Context, table catalog.Table) {
-	ctx, cancel := context.WithTimeout(ctx, noteWait)
+	ctx, cancel := context.WithTimeout(ctx, q.h.moment)
 	defer cancel()
 	if unfit, err := tables.Unfit(ctx, q.h.config.DB, table.Schema, table.Name); err == nil && unfit != "" {
 		q.notes = append(q.notes, proxy.Note{Level: "Warning", Code: ddl.CodeNote, Message: "jobs will wait: " + unfit})
@@ -95,7 +95,7 @@ func (q *request) noteUnfit(ctx context.Context, table catalog.Table) {
 // notePartitions tells the client if nothing becomes of what its rule asks for partitions, as if a right lacks.
 // SHOW TTL PARTITIONS says it again, so trouble in finding out does no harm.
 func (q *request) notePartitions(ctx context.Context, table catalog.Table) {
-	ctx, cancel := context.WithTimeout(ctx, noteWait)
+	ctx, cancel := context.WithTimeout(ctx, q.h.moment)
 	defer cancel()
 	p, err := q.store.Policy(ctx, table)
 	if err != nil {
@@ -127,7 +127,7 @@ func previewNotes(p *plan.Preview) []proxy.Note {
 func (q *request) noteZone(ctx context.Context, table catalog.Table, rule catalog.Rule) {
 	instants := false
 	if rule.ZoneSource == catalog.ZoneFromTable {
-		ctx, cancel := context.WithTimeout(ctx, noteWait)
+		ctx, cancel := context.WithTimeout(ctx, q.h.moment)
 		defer cancel()
 		columns, err := tables.ReadColumns(ctx, q.h.config.DB, table.Schema, table.Name)
 		if err != nil {

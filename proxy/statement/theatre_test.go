@@ -57,15 +57,14 @@ func newTheatre(t *testing.T, s *mysqltest.Server) *theatre {
 	})
 
 	th := &theatre{T: t, server: s, store: store, schema: schema, direct: s.Open(t, schema)}
-	h := &Handler{
-		config: Config{Catalog: func() *catalog.Store { return store }, DB: service},
-		log:    slog.New(slog.NewTextHandler(wiretest.NewLog(t), nil)),
-		after: func(s step) error {
-			if f := th.after.Load(); f != nil {
-				return (*f)(s)
-			}
-			return nil
-		},
+	h := New(Config{Catalog: func() *catalog.Store { return store }, DB: service},
+		slog.New(slog.NewTextHandler(wiretest.NewLog(t), nil)))
+	h.moment = mysqltest.Patience // also on a busy machine
+	h.after = func(s step) error {
+		if f := th.after.Load(); f != nil {
+			return (*f)(s)
+		}
+		return nil
 	}
 
 	th.handler = h
