@@ -1,11 +1,13 @@
 package catalog
 
 import (
+	"context"
 	"reflect"
 	"testing"
 
 	"github.com/ttlproxy/ttlproxy/catalog/tables"
 	"github.com/ttlproxy/ttlproxy/ddl"
+	"github.com/ttlproxy/ttlproxy/integration/mysqltest"
 )
 
 // TestFamiliarIsWhatRecognizeSays: tables that are in every way what is remembered of them, however
@@ -24,7 +26,7 @@ func TestFamiliarIsWhatRecognizeSays(t *testing.T) {
 		other := b.user + " 50%?"
 		b.exec(t, "CREATE DATABASE "+ddl.Quote(other))
 		t.Cleanup(func() {
-			if _, err := b.db.Exec("DROP DATABASE " + ddl.Quote(other)); err != nil {
+			if err := mysqltest.Insist(context.Background(), b.db, "DROP DATABASE "+ddl.Quote(other)); err != nil {
 				t.Error(err)
 			}
 		})

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"os"
@@ -42,7 +43,7 @@ func newBench(t *testing.T, cfg *mysql.Config) *bench {
 	b.user = "user_" + n
 	b.exec(t, "CREATE DATABASE "+b.user)
 	t.Cleanup(func() {
-		if _, err := b.db.Exec("DROP DATABASE IF EXISTS " + b.user); err != nil {
+		if err := mysqltest.Insist(context.Background(), b.db, "DROP DATABASE IF EXISTS "+b.user); err != nil {
 			t.Error(err)
 		}
 	})
@@ -75,7 +76,8 @@ func (b *bench) exec(t *testing.T, query string, args ...any) {
 	if b.Store != nil {
 		query = b.sql(query)
 	}
-	if _, err := b.db.ExecContext(t.Context(), strings.ReplaceAll(query, "user.", b.user+"."), args...); err != nil {
+	query = strings.ReplaceAll(query, "user.", b.user+".")
+	if err := mysqltest.Insist(t.Context(), b.db, query, args...); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
 }

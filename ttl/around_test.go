@@ -1,7 +1,6 @@
 package ttl
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"regexp"
@@ -96,12 +95,7 @@ func newAroundCase(f *fixture, n int, line aroundLine, mariadb bool) *aroundCase
 	}
 
 	c.ids, c.want, _ = strings.Cut(c.want, ": ")
-	f.T.Cleanup(func() {
-		ctx := context.WithoutCancel(f.T.Context())
-		if _, err := f.Admin.ExecContext(ctx, "DROP DATABASE "+c.caseSchema); err != nil {
-			f.T.Error(err)
-		}
-	})
+	f.DropAtLast(c.caseSchema)
 
 	partitions := ""
 	if c.partitioned {
@@ -140,7 +134,7 @@ func (c *aroundCase) direct(statements ...string) {
 	defer conn.Close()
 	there := []string{"CREATE DATABASE IF NOT EXISTS " + c.caseSchema, "USE " + c.caseSchema}
 	for _, s := range append(there, statements...) {
-		if _, err := conn.ExecContext(c.T.Context(), s); err != nil {
+		if err := mysqltest.Insist(c.T.Context(), conn, s); err != nil {
 			c.T.Fatalf("%s: %v", s, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package mysqltest
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -32,6 +33,25 @@ func Unreadable(err error) bool {
 	const unreadableText = 3854
 	refused, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && refused.Number == unreadableText
+}
+
+// Runner is what runs statements: *sql.DB, *sql.Conn and *sql.Tx.
+type Runner interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// Insist runs a statement until it has not waited for a lock in vain. MariaDB has each DROP and TRUNCATE wait for where
+// InnoDB keeps its statistics, only as long as for any row, which in a session of a catalog is two seconds; and tests
+// drop a lot beside each other.
+func Insist(ctx context.Context, by Runner, statement string, args ...any) error {
+	const waitedInVain = 1205
+	for deadline := time.Now().Add(Patience); ; {
+		_, err := by.ExecContext(ctx, statement, args...)
+		refused, ok := errors.AsType[*mysql.MySQLError](err)
+		if !ok || refused.Number != waitedInVain || time.Now().After(deadline) {
+			return err
+		}
+	}
 }
 
 // Busy reports whether a statement through the proxy was answered that its time was over before the catalog had been

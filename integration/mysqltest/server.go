@@ -125,7 +125,7 @@ func word(name string) string {
 func run(tb testing.TB, db *sql.DB, statement string) {
 	tb.Helper()
 	ctx := context.Background() // also runs in Cleanup, when the test's own context has ended
-	if _, err := db.ExecContext(ctx, statement); err != nil {
+	if err := Insist(ctx, db, statement); err != nil {
 		tb.Fatalf("%s: %v", statement, err)
 	}
 }

@@ -75,7 +75,7 @@ func newBed(
 
 	b.Schema = strings.TrimSuffix(own, "_c") // tests write {t} and {t}_c
 	b.Exec("DROP DATABASE IF EXISTS "+b.Schema, "CREATE DATABASE "+b.Schema)
-	t.Cleanup(func() { b.Admin.ExecContext(context.WithoutCancel(t.Context()), "DROP DATABASE IF EXISTS "+b.Schema) })
+	b.DropAtLast(b.Schema)
 	if rows > 0 {
 		b.Fill("t", rows)
 		b.Open()
@@ -86,11 +86,18 @@ func newBed(
 
 func (b *Bed) close() { _ = b.Admin.Close() }
 
+// DropAtLast drops a schema when the test is over. That it cannot be is not a test's affair.
+func (b *Bed) DropAtLast(schema string) {
+	b.T.Cleanup(func() {
+		_ = mysqltest.Insist(context.Background(), b.Admin, "DROP DATABASE IF EXISTS "+schema)
+	})
+}
+
 // Exec runs statements as an administrator.
 func (b *Bed) Exec(statements ...string) {
 	b.T.Helper()
 	for _, s := range statements {
-		if _, err := b.Admin.ExecContext(b.T.Context(), s); err != nil {
+		if err := mysqltest.Insist(b.T.Context(), b.Admin, s); err != nil {
 			b.T.Fatalf("%s: %v", s, err)
 		}
 	}
