@@ -157,12 +157,12 @@ func TestListsBeyondAPacket(t *testing.T) {
 // prepared counts the rows of a prepared statement.
 func prepared(t *testing.T, db *sql.DB, query string) (n int, err error) {
 	t.Helper()
-	st, err := db.PrepareContext(t.Context(), query)
+	st, err := heard(func() (*sql.Stmt, error) { return db.PrepareContext(t.Context(), query) })
 	if err != nil {
 		return 0, err
 	}
 	defer st.Close()
-	r, err := st.QueryContext(t.Context())
+	r, err := heard(func() (*sql.Rows, error) { return st.QueryContext(t.Context()) })
 	if err != nil {
 		return 0, err
 	}
