@@ -14,7 +14,7 @@
 //	start NAME [FLAGS] STATEMENT…  the same without waiting for the answer, which comes by
 //	finish NAME                    with ! expect an error
 //	leave NAME                     the client is gone, in the middle of a statement or not
-//	await [FLAGS] QUERY PATTERN    repeat the query until what it prints matches the regular expression
+//	await [FLAGS] QUERY… PATTERN   repeat the queries until what they print matches the regular expression
 //	page PATH PATTERN              ask a proxy with --status=unix:$WORK/status until its answer matches
 //	server own [ARGUMENTS]         give this story a server of its own, which it may then
 //	server restart|crash|freeze|thaw

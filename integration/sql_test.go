@@ -78,12 +78,7 @@ func sqlCommand(ts *testscript.TestScript, neg bool, args []string) {
 
 // again is one, until the answer is another than that the server is busy.
 func again(ctx context.Context, conn *sql.Conn, statement string) (result, error) {
-	for {
-		r, err := one(ctx, conn, statement)
-		if !mysqltest.Busy(err) {
-			return r, err
-		}
-	}
+	return mysqltest.Again(mysqltest.Busy, func() (result, error) { return one(ctx, conn, statement) })
 }
 
 // client is how an account connects to the proxy; root is the server's administrator.
@@ -132,18 +127,19 @@ func (s *story) print(ts *testscript.TestScript, c *mysql.Config, f flags, send 
 	return err
 }
 
-// await is the command `await`: a query through the proxy, or with -direct on the server itself,
-// until what it prints matches.
+// await is the command `await`: queries through the proxy, or with -direct on the server itself,
+// until what they print matches.
 func (s *story) await(ts *testscript.TestScript, args []string) error {
 	f, err := parse(ts, args)
 	if err != nil {
 		return err
 	}
-	if len(f.rest) != 2 {
+	if len(f.rest) < 2 {
 		return errors.New("await needs a query and a pattern")
 	}
 
-	pattern, err := regexp.Compile("(?m)" + f.rest[1])
+	queries, last := f.rest[:len(f.rest)-1], f.rest[len(f.rest)-1]
+	pattern, err := regexp.Compile("(?m)" + last)
 	if err != nil {
 		return err
 	}
@@ -155,7 +151,7 @@ func (s *story) await(ts *testscript.TestScript, args []string) error {
 
 	for deadline := time.Now().Add(mysqltest.Patience); ; {
 		var b strings.Builder
-		results, err := query(context.Background(), c, f.rest[:1])
+		results, err := query(context.Background(), c, queries)
 		for _, r := range results {
 			r.print(&b, f.vertical)
 		}

@@ -1,6 +1,7 @@
 package ttl
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"regexp"
@@ -95,7 +96,12 @@ func newAroundCase(f *fixture, n int, line aroundLine, mariadb bool) *aroundCase
 	}
 
 	c.ids, c.want, _ = strings.Cut(c.want, ": ")
-	f.DropAtLast(c.caseSchema)
+	f.T.Cleanup(func() {
+		ctx := context.WithoutCancel(f.T.Context())
+		if err := mysqltest.Insist(ctx, f.Admin, "DROP DATABASE "+c.caseSchema); err != nil {
+			f.T.Error(err)
+		}
+	})
 
 	partitions := ""
 	if c.partitioned {

@@ -15,16 +15,11 @@ import (
 // Processes are the connections of a server for which a condition on information_schema.PROCESSLIST holds.
 func Processes(tb testing.TB, db *sql.DB, condition string, args ...any) []uint64 {
 	tb.Helper()
-	for {
-		ids, err := processes(tb, db, condition, args...)
-		if err == nil {
-			return ids
-		}
-		if !Unreadable(err) {
-			tb.Fatalf("connections of which %s: %v", condition, err)
-		}
-		<-time.After(time.Millisecond)
+	ids, err := Again(Unreadable, func() ([]uint64, error) { return processes(tb, db, condition, args...) })
+	if err != nil {
+		tb.Fatalf("connections of which %s: %v", condition, err)
 	}
+	return ids
 }
 
 // Unreadable reports whether MySQL shows nobody's process, because it cannot convert what somebody is
@@ -33,6 +28,16 @@ func Unreadable(err error) bool {
 	const unreadableText = 3854
 	refused, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && refused.Number == unreadableText
+}
+
+// Again asks until the answer is no error that passes, or a test's patience is at its end.
+func Again[T any](passes func(error) bool, ask func() (T, error)) (T, error) {
+	for late := time.Now().Add(Patience); ; time.Sleep(time.Millisecond) {
+		answer, err := ask()
+		if !passes(err) || time.Now().After(late) {
+			return answer, err
+		}
+	}
 }
 
 // Runner is what runs statements: *sql.DB, *sql.Conn and *sql.Tx.
@@ -44,14 +49,14 @@ type Runner interface {
 // InnoDB keeps its statistics, only as long as for any row, which in a session of a catalog is two seconds; and tests
 // drop a lot beside each other.
 func Insist(ctx context.Context, by Runner, statement string, args ...any) error {
-	const waitedInVain = 1205
-	for deadline := time.Now().Add(Patience); ; {
-		_, err := by.ExecContext(ctx, statement, args...)
-		refused, ok := errors.AsType[*mysql.MySQLError](err)
-		if !ok || refused.Number != waitedInVain || time.Now().After(deadline) {
-			return err
-		}
-	}
+	_, err := Again(waitedInVain, func() (sql.Result, error) { return by.ExecContext(ctx, statement, args...) })
+	return err
+}
+
+func waitedInVain(err error) bool {
+	const lockWaitTimeout = 1205
+	refused, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && refused.Number == lockWaitTimeout
 }
 
 // Busy reports whether a statement through the proxy was answered that its time was over before the catalog had been

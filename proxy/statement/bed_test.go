@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -113,19 +112,11 @@ func (b *adminBed) idleEngine(t *testing.T) {
 // run runs a statement, once more if the answer says so: a server that is busy with other tests takes its time.
 func run(t *testing.T, db *sql.DB, query string, args ...any) {
 	t.Helper()
-	_, err := heard(func() (sql.Result, error) { return db.ExecContext(t.Context(), query, args...) })
+	_, err := mysqltest.Again(mysqltest.Busy, func() (sql.Result, error) {
+		return db.ExecContext(t.Context(), query, args...)
+	})
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
-	}
-}
-
-// heard asks again while the answer is that the server is busy.
-func heard[T any](ask func() (T, error)) (T, error) {
-	for late := time.Now().Add(mysqltest.Patience); ; {
-		answer, err := ask()
-		if !mysqltest.Busy(err) || time.Now().After(late) {
-			return answer, err
-		}
 	}
 }
 
@@ -164,7 +155,9 @@ func linesOf(t *testing.T, r *sql.Rows, query string) []string {
 // rows runs a query and returns its rows as text, the columns separated by bars.
 func rows(t *testing.T, db *sql.DB, query string, args ...any) []string {
 	t.Helper()
-	r, err := heard(func() (*sql.Rows, error) { return db.QueryContext(t.Context(), query, args...) })
+	r, err := mysqltest.Again(mysqltest.Busy, func() (*sql.Rows, error) {
+		return db.QueryContext(t.Context(), query, args...)
+	})
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}

@@ -427,8 +427,8 @@ func TestTheNoteOfAnAlter(t *testing.T) {
 	})
 }
 
-// TestTheNoteThatTakesLong: nobody is kept waiting for a note. It says how to ask for what it leaves out, and the policy
-// is in force.
+// TestTheNoteThatTakesLong: nobody is kept waiting for a note. It says how to ask for what it leaves out, and the
+// policy is in force.
 func TestTheNoteThatTakesLong(t *testing.T) {
 	onStage(t, func(t *theatre) {
 		t.handler.moment = time.Nanosecond

@@ -157,12 +157,12 @@ func TestListsBeyondAPacket(t *testing.T) {
 // prepared counts the rows of a prepared statement.
 func prepared(t *testing.T, db *sql.DB, query string) (n int, err error) {
 	t.Helper()
-	st, err := heard(func() (*sql.Stmt, error) { return db.PrepareContext(t.Context(), query) })
+	st, err := mysqltest.Again(mysqltest.Busy, func() (*sql.Stmt, error) { return db.PrepareContext(t.Context(), query) })
 	if err != nil {
 		return 0, err
 	}
 	defer st.Close()
-	r, err := heard(func() (*sql.Rows, error) { return st.QueryContext(t.Context()) })
+	r, err := mysqltest.Again(mysqltest.Busy, func() (*sql.Rows, error) { return st.QueryContext(t.Context()) })
 	if err != nil {
 		return 0, err
 	}

@@ -75,7 +75,9 @@ func newBed(
 
 	b.Schema = strings.TrimSuffix(own, "_c") // tests write {t} and {t}_c
 	b.Exec("DROP DATABASE IF EXISTS "+b.Schema, "CREATE DATABASE "+b.Schema)
-	b.DropAtLast(b.Schema)
+	t.Cleanup(func() {
+		_ = mysqltest.Insist(context.WithoutCancel(t.Context()), b.Admin, "DROP DATABASE IF EXISTS "+b.Schema)
+	})
 	if rows > 0 {
 		b.Fill("t", rows)
 		b.Open()
@@ -85,13 +87,6 @@ func newBed(
 }
 
 func (b *Bed) close() { _ = b.Admin.Close() }
-
-// DropAtLast drops a schema when the test is over. That it cannot be is not a test's affair.
-func (b *Bed) DropAtLast(schema string) {
-	b.T.Cleanup(func() {
-		_ = mysqltest.Insist(context.Background(), b.Admin, "DROP DATABASE IF EXISTS "+schema)
-	})
-}
 
 // Exec runs statements as an administrator.
 func (b *Bed) Exec(statements ...string) {
