@@ -155,7 +155,7 @@ func (t *ticker) sift(ctx context.Context, v view, due []duePolicy, open map[uin
 		k.runs = false
 
 		d, may := startable(v.now, v.schedule[id], *t.limits())
-		if !may || d.trigger == catalog.TriggerManual || t.setbacks[id].rests(d) {
+		if !may || d.trigger == catalog.TriggerManual || t.rests(d) {
 			continue
 		}
 

@@ -64,7 +64,7 @@ func TestNothingDueMakesNoRun(t *testing.T) {
 			t.Errorf("%s undeletable rows are left in a table in which nothing has expired", got)
 		}
 		check("later", "1", "3", "10 12:00:02.000000 10 12:00:00.000000 10 12:00:02.000000")
-		if !m.nextLook.IsZero() {
+		if !m.nextTick.IsZero() {
 			t.Error("a table in which nothing happens makes the ticker hurry")
 		}
 		m = m.then(utc("05-10 12:00:05"))
@@ -75,15 +75,15 @@ func TestNothingDueMakesNoRun(t *testing.T) {
 			next.After(utc("05-10 12:00:40.26")) {
 			t.Errorf("the next look is at %s, want it when the row has expired", next)
 		}
-		if m.nextLook.IsZero() {
+		if m.nextTick.IsZero() {
 			t.Error("the ticker does not hurry to look when the row has expired")
 		}
 		if err := f.Store.Pause(t.Context(), "test", catalog.PauseAll, "", time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 		paused := f.at(utc("05-10 12:00:40.21"))
-		paused.nextLook = time.Now()
-		if paused.pass(); !paused.nextLook.IsZero() {
+		paused.nextTick = time.Now()
+		if paused.pass(); !paused.nextTick.IsZero() {
 			t.Error("the ticker hurries although nothing may start")
 		}
 		if err := f.Store.Resume(t.Context(), "test", catalog.PauseAll); err != nil {

@@ -22,6 +22,7 @@ const (
 	yieldAfter  = startFor / 10         // if meanwhile somebody asks for something; at once if that is a run
 	tendFor     = 50 * time.Millisecond // jobs are looked after, although somebody waits for a run
 	retryStart  = 10 * time.Second      // after a job could not be started
+	retryTick   = time.Second           // after something else went wrong in a tick
 )
 
 // tickerStore is what a ticker asks of the catalog, and tells it.
@@ -81,7 +82,7 @@ type ticker struct {
 	limitsAt     time.Time
 	settings     limits    // those that jobs were last looked at by
 	settingsAt   time.Time // by the database's clock
-	nextLook     time.Time // by the local clock; zero for none
+	nextTick     time.Time // when there is a reason for another tick, by the local clock; zero for none
 	chores       []*chore
 	keeping      *chore // of them
 	asides       *chore // of them
@@ -123,7 +124,9 @@ func (e *Engine) ticks(ctx context.Context) error {
 			e.log.LogAttrs(ctx, slog.LevelWarn, "engine cannot manage jobs", slog.Any("err", err))
 		}
 
-		failing = err != nil
+		if failing = err != nil; failing {
+			t.tickBy(time.Now().Add(retryTick))
+		}
 		if t.leads && t.engine.looks.any() {
 			t.session.KeepAlive(ctx)
 		}
@@ -172,8 +175,8 @@ func (t *ticker) await(ctx context.Context) {
 		return
 	}
 	tick := t.engine.cfg.Tick
-	if !t.nextLook.IsZero() {
-		tick = min(tick, max(time.Until(t.nextLook), 0))
+	if !t.nextTick.IsZero() {
+		tick = min(tick, max(time.Until(t.nextTick), 0))
 	}
 	timer := time.NewTimer(tick)
 	defer timer.Stop()
@@ -246,7 +249,7 @@ func (t *ticker) newsElsewhere(ctx context.Context) bool {
 // tick reads what there is, starts what is due, and looks after what runs.
 func (t *ticker) tick(ctx context.Context) error {
 	t.tickAt, t.server.asked = time.Now(), false
-	t.nextLook = time.Time{} // unless something may start, a look that is due is no reason for another tick
+	t.nextTick = time.Time{} // unless something may start, a look that is due is no reason for another tick
 
 	pulse, err := t.store.Pulse(ctx, t.node(), leaseScheduler)
 	if err != nil {
@@ -356,6 +359,7 @@ func (t *ticker) tend(ctx context.Context, v view, job catalog.Job) {
 	if err != nil && !catalog.Overtaken(err) {
 		t.log.LogAttrs(ctx, slog.LevelWarn, "job cannot be managed",
 			slog.Uint64("job", job.ID), slog.Any("err", err))
+		t.tickBy(time.Now().Add(retryTick))
 	}
 
 	if job.State == catalog.JobRunning && job.TasksFinished < job.Tasks {
@@ -413,18 +417,31 @@ func (t *ticker) schedule(ctx context.Context, v view, pause catalog.GlobalPause
 
 	due := slices.DeleteFunc(dueNow(v.now, v.schedule, *t.limits()), func(d duePolicy) bool {
 		elsewhere := !t.leads && (!t.heard || d.trigger != catalog.TriggerManual)
-		return elsewhere || open[d.policy.ID] || t.setbacks[d.policy.ID].rests(d)
+		return elsewhere || open[d.policy.ID] || t.rests(d)
 	})
 
 	if t.leads {
 		var next time.Time
 		if due, next = t.sift(ctx, v, due, open); !next.IsZero() {
-			t.nextLook = t.tickAt.Add(next.Sub(v.now))
+			t.tickBy(t.tickAt.Add(next.Sub(v.now)))
 		}
 		t.tellLooks(ctx, v.now)
 	}
 
 	t.begin(ctx, v.now, due)
+}
+
+// tickBy makes sure of a tick at a time, by the local clock, however far apart ticks are.
+func (t *ticker) tickBy(at time.Time) { t.nextTick = sooner(t.nextTick, at) }
+
+// rests reports whether it is too early to try a start again, and makes sure of that.
+func (t *ticker) rests(d duePolicy) bool {
+	s := t.setbacks[d.policy.ID]
+	rests := s.rests(d)
+	if rests {
+		t.tickBy(s.until)
+	}
+	return rests
 }
 
 // setback is a start that has failed.

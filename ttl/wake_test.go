@@ -4,7 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -105,6 +108,71 @@ func TestStatementsWakeTheEngine(t *testing.T) {
 			t.Errorf("%s rows are left, want none", left)
 		}
 	})
+}
+
+// TestFailuresAreTriedAgain: what has gone wrong once is tried again a little later, however far apart ticks are.
+func TestFailuresAreTriedAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ missing, says string }{
+		"a tick":           {"pause", "engine cannot manage jobs"},
+		"a start":          {"task", "job could not be started"},
+		"the end of a job": {"job_history", "job cannot be managed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+				f := newFixture(t, cfg, 0)
+				f.Fill("t", 2)
+				f.DeclareEvery("t", "8760h")
+
+				there := fmt.Sprintf(f.In("{t}_c.%s"), c.missing)
+				away := there + "_away"
+				lose := sync.OnceFunc(func() { f.Exec("RENAME TABLE " + there + " TO " + away) })
+				found := make(chan struct{})
+				find := sync.OnceFunc(func() {
+					f.Exec("RENAME TABLE " + away + " TO " + there)
+					close(found)
+				})
+				log := slog.NewTextHandler(lines(func(line string) {
+					fmt.Fprint(t.Output(), line)
+					if strings.Contains(line, c.says) {
+						find()
+					}
+				}), nil)
+
+				config := Config{Backend: f.Config, Node: catalog.Node{Name: "test"}}
+				patient(&config)
+				if config.beforePacket = lose; c.missing != "job_history" {
+					lose()
+				}
+				e, err := New(config, f.Store, slog.New(log), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, stop := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- e.Run(ctx) }()
+
+				select {
+				case <-found:
+					f.ended("the job", 1)
+				case <-time.After(mysqltest.Patience):
+					t.Error("nothing goes wrong")
+				}
+				stop()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// lines is told what is written, a line at a time.
+type lines func(line string)
+
+func (l lines) Write(p []byte) (int, error) {
+	l(string(p))
+	return len(p), nil
 }
 
 // TestOtherProcessesWakeTheLeader: what is said to a proxy that runs no engine is followed by the
