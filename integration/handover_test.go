@@ -87,7 +87,7 @@ func TestRestartRefusesNobody(t *testing.T) {
 		notified, states := told(t)
 		config := program.Config{
 			// a busy machine is no dead server
-			Args: append(proxyArgs(s), "--listen=systemd:clients", "--backend-check-timeout=1m"), Sockets: []*os.File{socket},
+			Args: append(proxyArgs(s), "--listen=systemd:clients"), Sockets: []*os.File{socket},
 			Env: []string{"NOTIFY_SOCKET=" + notified, "WATCHDOG_USEC=200000"},
 		}
 		p := program.Start(t, config)

@@ -103,7 +103,8 @@ func startStory(t *testing.T, server *mysqltest.Server) (*story, map[string]stri
 }
 
 func (s *story) startProxy(ts *testscript.TestScript, name string, args []string) error {
-	p, err := program.Launch(s.binary, s.work, program.Config{Args: args, Env: engineEnv(ts.Getenv)})
+	env := append(engineEnv(ts.Getenv), program.PatientChecks)
+	p, err := program.Launch(s.binary, s.work, program.Config{Args: args, Env: env})
 	if p != nil {
 		s.proxies[name] = p
 		ts.Setenv("PROXY", p.Addr)

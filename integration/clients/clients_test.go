@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/google/go-cmp/cmp"
@@ -62,7 +63,7 @@ func accountOf(t *testing.T, c *mysql.Config) account {
 func startProxy(t *testing.T, c *mysql.Config) account {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	backends, err := proxy.NewBackends(proxy.BackendsConfig{Addresses: []string{c.Addr}}, log)
+	backends, err := proxy.NewBackends(proxy.BackendsConfig{Addresses: []string{c.Addr}, CheckTimeout: time.Minute}, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -245,7 +245,7 @@ func startEngine(t *testing.T, s *mysqltest.Server, c *mysql.Config, schema stri
 		t.Fatal(err)
 	}
 
-	backends, err := proxy.NewBackends(proxy.BackendsConfig{Addresses: []string{c.Addr}}, log)
+	backends, err := proxy.NewBackends(proxy.BackendsConfig{Addresses: []string{c.Addr}, CheckTimeout: time.Minute}, log)
 	if err != nil {
 		t.Fatal(err)
 	}

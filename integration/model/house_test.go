@@ -35,7 +35,7 @@ func open(t *testing.T, flavour sandbox.Flavour) *house {
 	root.MultiStatements = true
 	h := &house{server: s, db: mysqltest.Open(t, root), binary: program.Build(t), logs: t.TempDir()}
 	h.args = []string{"--backend=" + s.Addr(), "--engine-user=" + engine.User}
-	h.env = []string{"TTLPROXY_ENGINE_PASSWORD=" + engine.Passwd}
+	h.env = []string{"TTLPROXY_ENGINE_PASSWORD=" + engine.Passwd, program.PatientChecks}
 	h.proxy = program.Start(t, program.Config{Args: h.args, Env: h.env})
 	return h
 }

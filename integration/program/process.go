@@ -42,9 +42,15 @@ type Process struct {
 // Patience is how long a process may take to start or to stop.
 const Patience = time.Minute
 
-// Start runs ttlproxy serve and returns once it listens and its catalog is open.
+// PatientChecks keeps a proxy from taking the server of a busy machine for dead, which a second of silence is enough
+// for.
+const PatientChecks = "TTLPROXY_BACKEND_CHECK_TIMEOUT=1m"
+
+// Start runs ttlproxy serve, with patience unless Env or Args say otherwise, and returns once it listens and its
+// catalog is open.
 func Start(tb testing.TB, c Config) *Process {
 	tb.Helper()
+	c.Env = append([]string{PatientChecks}, c.Env...)
 	p, err := Launch(cmp.Or(c.Path, Build(tb)), tb.TempDir(), c)
 	if p != nil {
 		tb.Cleanup(func() {

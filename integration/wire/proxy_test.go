@@ -140,7 +140,7 @@ func start(t *testing.T, server string, c proxy.Config, r prometheus.Registerer)
 
 	ctx, cancel := context.WithCancel(context.Background())
 	log := slog.New(slog.DiscardHandler)
-	b, err := proxy.NewBackends(proxy.BackendsConfig{Addresses: []string{server}}, log)
+	b, err := proxy.NewBackends(proxy.BackendsConfig{Addresses: []string{server}, CheckTimeout: time.Minute}, log)
 	if err != nil {
 		cancel()
 		t.Fatal(err)
