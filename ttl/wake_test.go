@@ -113,37 +113,36 @@ func TestStatementsWakeTheEngine(t *testing.T) {
 // TestFailuresAreTriedAgain: what has gone wrong once is tried again a little later, however far apart ticks are.
 func TestFailuresAreTriedAgain(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ missing, says string }{
-		"a tick":           {"pause", "engine cannot manage jobs"},
-		"a start":          {"task", "job could not be started"},
-		"the end of a job": {"job_history", "job cannot be managed"},
+	const refused = "CREATE TRIGGER {t}_c.refused BEFORE INSERT ON {t}_c.%s FOR EACH ROW SIGNAL SQLSTATE '45000'"
+	for name, c := range map[string]struct{ obstacle, remedy, says string }{
+		"a tick": {
+			"RENAME TABLE {t}_c.pause TO {t}_c.away", "RENAME TABLE {t}_c.away TO {t}_c.pause",
+			"engine cannot manage jobs",
+		},
+		"a start":          {fmt.Sprintf(refused, "task"), "DROP TRIGGER {t}_c.refused", "job could not be started"},
+		"the end of a job": {fmt.Sprintf(refused, "job_history"), "DROP TRIGGER {t}_c.refused", "job cannot be managed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
 				f := newFixture(t, cfg, 0)
 				f.Fill("t", 2)
 				f.DeclareEvery("t", "8760h")
+				f.Exec(f.In(c.obstacle))
 
-				there := fmt.Sprintf(f.In("{t}_c.%s"), c.missing)
-				away := there + "_away"
-				lose := sync.OnceFunc(func() { f.Exec("RENAME TABLE " + there + " TO " + away) })
-				found := make(chan struct{})
-				find := sync.OnceFunc(func() {
-					f.Exec("RENAME TABLE " + away + " TO " + there)
-					close(found)
+				gone := make(chan struct{})
+				remedy := sync.OnceFunc(func() {
+					f.Exec(f.In(c.remedy))
+					close(gone)
 				})
 				log := slog.NewTextHandler(lines(func(line string) {
 					fmt.Fprint(t.Output(), line)
 					if strings.Contains(line, c.says) {
-						find()
+						remedy()
 					}
 				}), nil)
 
 				config := Config{Backend: f.Config, Node: catalog.Node{Name: "test"}}
 				patient(&config)
-				if config.beforePacket = lose; c.missing != "job_history" {
-					lose()
-				}
 				e, err := New(config, f.Store, slog.New(log), nil)
 				if err != nil {
 					t.Fatal(err)
@@ -153,7 +152,7 @@ func TestFailuresAreTriedAgain(t *testing.T) {
 				go func() { ended <- e.Run(ctx) }()
 
 				select {
-				case <-found:
+				case <-gone:
 					f.ended("the job", 1)
 				case <-time.After(mysqltest.Patience):
 					t.Error("nothing goes wrong")
