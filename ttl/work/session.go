@@ -25,6 +25,7 @@ const (
 	IdleLimit   = 3 * time.Second
 	ageLimit    = catalog.SessionAge
 	packetLimit = 30 * time.Second
+	rollbackFor = 10 * time.Second
 )
 
 // frozenLimit lets the server roll back the open transaction of an engine that is frozen.
@@ -320,9 +321,10 @@ func (s *Session) packetWithin(ctx context.Context, limit time.Duration, stateme
 	return nil, err
 }
 
-// rollback ends a transaction that was left open; if that fails, the server does it.
+// rollback ends a transaction that was left open; if that fails, the server does it. Whatever is asked of a session
+// that was closed for it fails, and a busy server deserves more patience than that.
 func (s *Session) rollback(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackFor)
 	defer cancel()
 	if s.conn == nil {
 		return

@@ -1,11 +1,15 @@
 package work
 
 import (
+	"bytes"
+	"context"
 	"database/sql"
 	"errors"
+	"net"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -141,4 +145,38 @@ func TestNumberOfALostSession(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRollbackOfABusyServer: a session outlives a ROLLBACK that takes more than a moment.
+func TestRollbackOfABusyServer(t *testing.T) {
+	ttltest.EachServer(t, func(t *testing.T, cfg *mysql.Config) {
+		cfg = cfg.Clone()
+		cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := new(net.Dialer).DialContext(ctx, network, address)
+			return lateRollback{c}, err
+		}
+		s := newFixture(t, cfg, 0).engine.Session()
+		defer s.Close()
+		if err := s.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+
+		id := s.ID()
+		if _, err := s.packet(t.Context(), "NONSENSE"); err == nil || lost(err) {
+			t.Fatalf("got %v, want an error of the server", err)
+		}
+		if err := s.Ready(t.Context()); err != nil || s.ID() != id {
+			t.Errorf("got session %d, %v; want %d to go on", s.ID(), err, id)
+		}
+	})
+}
+
+// lateRollback is a connection to a server that is too busy to answer a ROLLBACK at once.
+type lateRollback struct{ net.Conn }
+
+func (c lateRollback) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("ROLLBACK")) {
+		time.Sleep(3 * time.Second / 2)
+	}
+	return c.Conn.Write(p)
 }
