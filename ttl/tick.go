@@ -434,7 +434,7 @@ func (t *ticker) schedule(ctx context.Context, v view, pause catalog.GlobalPause
 // tickBy makes sure of a tick at a time, by the local clock, however far apart ticks are.
 func (t *ticker) tickBy(at time.Time) { t.nextTick = sooner(t.nextTick, at) }
 
-// rests reports whether it is too early to try a start again, and makes sure of that.
+// rests reports whether it is too early to try a start again, and if so makes sure of a tick when it is not.
 func (t *ticker) rests(d duePolicy) bool {
 	s := t.setbacks[d.policy.ID]
 	rests := s.rests(d)
