@@ -86,7 +86,6 @@ func TestRestartRefusesNobody(t *testing.T) {
 		address, socket := passedSocket(t)
 		notified, states := told(t)
 		config := program.Config{
-			// a busy machine is no dead server
 			Args: append(proxyArgs(s), "--listen=systemd:clients"), Sockets: []*os.File{socket},
 			Env: []string{"NOTIFY_SOCKET=" + notified, "WATCHDOG_USEC=200000"},
 		}

@@ -3,6 +3,7 @@ package ttl
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -55,12 +56,17 @@ func (f *fixture) run(change func(*Config)) (stop func()) {
 
 func (f *fixture) engineOf(change func(*Config)) (e *Engine, stop func()) {
 	f.T.Helper()
+	return f.loggedEngine(f.T.Output(), change)
+}
+
+func (f *fixture) loggedEngine(log io.Writer, change func(*Config)) (e *Engine, stop func()) {
+	f.T.Helper()
 	cfg := Config{Backend: f.Config, Node: catalog.Node{Name: "test"}, Tick: 100 * time.Millisecond}
 	if change != nil {
 		change(&cfg)
 	}
 
-	e, err := New(cfg, f.Store, slog.New(slog.NewTextHandler(f.T.Output(), nil)), nil)
+	e, err := New(cfg, f.Store, slog.New(slog.NewTextHandler(log, nil)), nil)
 	if err != nil {
 		f.T.Fatal(err)
 	}

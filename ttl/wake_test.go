@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -134,32 +133,20 @@ func TestFailuresAreTriedAgain(t *testing.T) {
 					f.Exec(f.In(c.remedy))
 					close(gone)
 				})
-				log := slog.NewTextHandler(lines(func(line string) {
+				log := lines(func(line string) {
 					fmt.Fprint(t.Output(), line)
 					if strings.Contains(line, c.says) {
 						remedy()
 					}
-				}), nil)
-
-				config := Config{Backend: f.Config, Node: catalog.Node{Name: "test"}}
-				patient(&config)
-				e, err := New(config, f.Store, slog.New(log), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				ctx, stop := context.WithCancel(t.Context())
-				ended := make(chan error, 1)
-				go func() { ended <- e.Run(ctx) }()
+				})
+				_, stop := f.loggedEngine(log, patient)
+				defer stop()
 
 				select {
 				case <-gone:
 					f.ended("the job", 1)
 				case <-time.After(mysqltest.Patience):
 					t.Error("nothing goes wrong")
-				}
-				stop()
-				if err := <-ended; err != nil {
-					t.Error(err)
 				}
 			})
 		})

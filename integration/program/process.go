@@ -42,8 +42,7 @@ type Process struct {
 // Patience is how long a process may take to start or to stop.
 const Patience = time.Minute
 
-// PatientChecks keeps a proxy from taking the server of a busy machine for dead, which a second of silence is enough
-// for.
+// PatientChecks keeps a proxy from taking the server of a busy machine for dead after a second of silence.
 const PatientChecks = "TTLPROXY_BACKEND_CHECK_TIMEOUT=1m"
 
 // Start runs ttlproxy serve, with patience unless Env or Args say otherwise, and returns once it listens and its
